@@ -88,6 +88,7 @@ TEST(Structure, RungsAreNumberedAndNamed) {
 }
 
 TEST(Structure, VariantFilesOpenWithTheirHeader) {
+  static const std::regex nothing(R"(-|(nothing|none|as (in )?the contract)\.?)");
   for (const std::string& file : variant_files()) {
     const std::string text = read_text(root / file);
     const std::string id = id_of_path(file);
@@ -95,6 +96,9 @@ TEST(Structure, VariantFilesOpenWithTheirHeader) {
     const auto header = header_of(text);
     for (const char* key : {"CHANGE", "EXPECT"})
       EXPECT_TRUE(header.contains(key)) << file << " lacks the header line " << key;
+    for (const auto& [key, value] : header)
+      EXPECT_FALSE(std::regex_match(value, nothing))
+          << file << ": " << key << " says nothing: leave the line out";
   }
 }
 

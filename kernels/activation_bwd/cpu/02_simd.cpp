@@ -4,8 +4,6 @@
 // EXPECT    some 20 to 30 instructions for a vector in place of a number: ten times at least, but for relu, which the
 //           compiler had in vectors already.
 // NUMERICS  exponential within 1.7 ulp; error function within 1.5e-7 (kernels/common/activation-inl.h).
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/activation_bwd/activation_bwd.h"
 

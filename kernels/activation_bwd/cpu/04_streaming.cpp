@@ -5,7 +5,6 @@
 //           times beyond the caches; within them plain stores stay.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

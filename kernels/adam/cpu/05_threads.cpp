@@ -4,8 +4,6 @@
 //           Vectors without gradients are skipped, as in 04_skip_zeros.
 // EXPECT    the bandwidth of the memory.
 // NUMERICS  as the parent, bit for bit: entries do not meet.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

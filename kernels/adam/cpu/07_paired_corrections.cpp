@@ -7,7 +7,6 @@
 //           where the arrays are near. Less from memory, which does not become faster.
 // NUMERICS  a reciprocal and a product for a division: two more roundings.
 // NEEDS     groups of two and more; an entry alone has no second lane.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -5,8 +5,6 @@
 // EXPECT    four masked loads, three masked stores and seven loads less for each vector: 1.05 times where the arrays are
 //           near, nothing from memory, which does not become faster.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

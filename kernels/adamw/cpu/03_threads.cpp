@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of entries that begins at a cache line, across the borders of tensors.
 // EXPECT    the bandwidth of the memory, of which one core leaves a little, or half, as its own is: at least 1.05 times.
 // NUMERICS  as the parent, bit for bit: entries do not meet.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE   four vectors of sums go through all ranks, and from there to the parameters and into every replica.
 // EXPECT   the tile of sums is gone, and vectors are as wide as the processor has them.
 // NUMERICS float, in the order of the ranks; a fused multiply-add at the end.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 // EXPECT   gradients are read once, as before; of a table of which a step touches a tenth most parameters are
 //          neither read nor written, and most of the bytes are not sent.
 // NUMERICS as the parent: the same bits.
-// NEEDS    nothing.
 // TRIED    a branch for every rank of a block: NOTES.md.
 #include <algorithm>
 #include <array>

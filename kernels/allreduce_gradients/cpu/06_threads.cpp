@@ -4,8 +4,6 @@
 //          are summed per thread.
 // EXPECT   the bandwidth of the memory, where one core does not reach it.
 // NUMERICS as the parent: the same bits.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -3,8 +3,6 @@
 // CHANGE    the sums of a channel in vectors, run by run; x and d_y come from L2 for the gradient.
 // EXPECT    the chains of additions are cut into 32: three times at least.
 // NUMERICS  32 partial sums with 16 lanes for each run. Constants of a channel are multiplied beforehand.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 

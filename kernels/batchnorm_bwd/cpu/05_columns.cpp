@@ -5,7 +5,6 @@
 //           for all of its 16 numbers. Five times at least, without positions.
 // NUMERICS  one sum down a column, four rows at a time.
 // NEEDS     nothing. Channels of more positions go the parent's way.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -3,8 +3,6 @@
 // CHANGE    a channel's runs of positions in vectors, one for each example; its second and third reading come from L2.
 // EXPECT    the chains of additions are cut into 64: four times at least.
 // NUMERICS  64 partial sums with 16 lanes for each run, runs added in double; two passes over a channel.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

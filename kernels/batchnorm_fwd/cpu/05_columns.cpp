@@ -6,7 +6,6 @@
 //           for all of its 16 numbers. Five times at least, without positions.
 // NUMERICS  two passes over a block of rows; the merge adds positive numbers only.
 // NEEDS     nothing. Channels of more positions go the parent's way.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

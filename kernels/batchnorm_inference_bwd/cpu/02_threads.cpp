@@ -6,7 +6,6 @@
 //           least beyond the caches, more within them.
 // NUMERICS  four vectors of partial sums, then tree order.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

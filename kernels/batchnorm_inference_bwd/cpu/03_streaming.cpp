@@ -4,7 +4,6 @@
 // EXPECT    12 bytes a number move in place of 16: up to 1.3 times beyond the caches.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

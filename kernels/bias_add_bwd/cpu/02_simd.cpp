@@ -3,8 +3,6 @@
 // CHANGE    behind a matrix product all columns are added up at once, four rows at a time; runs of positions in vectors.
 // EXPECT    every line is read for all of its 16 numbers, and no chain waits: five times at least.
 // NUMERICS  down a column one sum, to which four rows at a time are added; 64 partial sums with 16 lanes along a run.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

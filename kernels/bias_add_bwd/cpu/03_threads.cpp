@@ -4,7 +4,6 @@
 // EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

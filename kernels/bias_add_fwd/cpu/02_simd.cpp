@@ -4,8 +4,6 @@
 //           asks for its channel.
 // EXPECT    the two divisions for each number are gone: ten times at least, as fast as one core copies.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/bias_add_fwd/bias_add_fwd.h"
 

@@ -4,8 +4,6 @@
 //           packed to two bytes or to one before they are stored.
 // EXPECT    about fifteen instructions a vector: in cache eight times the parent; beyond it one core's bandwidth binds.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 

@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of numbers whose results begin at a cache line.
 // EXPECT    the bandwidth of the memory, of which one core reaches a part.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -5,8 +5,6 @@
 // EXPECT    transposed views several times the parent; copies and fills the same, they already were
 //           vectors.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

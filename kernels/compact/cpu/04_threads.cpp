@@ -6,7 +6,6 @@
 //           bandwidth.
 // NUMERICS  copies bits.
 // NEEDS     nothing. Small views stay on one thread.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

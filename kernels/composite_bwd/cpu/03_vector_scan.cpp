@@ -5,7 +5,6 @@
 // EXPECT    several times the parent: the exponentials are vectors now, the chains log2(lanes) steps a vector.
 // NUMERICS  sums in tree order; weights are differences of transmittances.
 // NEEDS     two buffers of the longest ray.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -6,7 +6,6 @@
 //           more of the backward goes ray by ray.
 // NUMERICS  as the parent.
 // NEEDS     three buffers of a piece, or of the longest ray.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

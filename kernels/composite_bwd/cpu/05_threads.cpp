@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of neighboring rays with about as many samples as the others.
 // EXPECT    a factor near the number of cores within the caches, the bandwidth of the memory beyond.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

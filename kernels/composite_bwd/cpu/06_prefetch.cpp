@@ -5,7 +5,6 @@
 // EXPECT    beyond the caches, 1.2 times or more: the passes take turns at using memory and arithmetic, and a piece is
 //           too short for the processor's own prefetcher. Little within them.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.06_prefetch
 #include <omp.h>
 

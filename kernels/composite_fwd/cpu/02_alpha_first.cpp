@@ -4,8 +4,6 @@
 //           loop has multiplications only.
 // EXPECT    the exponentials no longer matter; the chain of one multiplication per sample remains.
 // NUMERICS  as the parent, with the exponential of kernels/common/exp-inl.h (1.7u).
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 // EXPECT    the chain is as many times shorter as there are lanes; the work grows by the scan.
 // NUMERICS  transmittance is a product in tree order; opacity is 1 - T.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

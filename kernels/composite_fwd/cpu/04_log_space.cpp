@@ -6,7 +6,6 @@
 // NUMERICS  relative error of T grows with the optical depth, where T itself falls faster; weights are
 //           differences, so small ones keep an absolute error of a few u.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

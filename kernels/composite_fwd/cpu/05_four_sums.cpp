@@ -4,7 +4,6 @@
 // EXPECT    gains where rays are short, since a reduction is paid once a ray and costs as much as a vector of samples.
 // NUMERICS  as the parent, the last sums in another order.
 // NEEDS     nothing; any number of lanes from 4 to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -7,7 +7,6 @@
 //           shorter than a vector.
 // NUMERICS  as the parent.
 // NEEDS     two buffers of a piece, or of the longest ray.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

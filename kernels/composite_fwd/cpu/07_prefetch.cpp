@@ -4,7 +4,6 @@
 // EXPECT    nothing in cache; beyond it, a good part of the parent's loss there: its passes use memory and
 //           arithmetic in turn.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.07_prefetch
 #include <algorithm>
 #include <vector>

@@ -4,7 +4,6 @@
 //           prefetches the samples two pieces ahead, as 07_prefetch does.
 // EXPECT    beyond the caches, close to the bandwidth of the memory; within them, a factor near the number of cores.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.08_threads
 #include <omp.h>
 

@@ -9,7 +9,6 @@
 //           one iteration or two, which no branch predictor can know: 1.05 times or more. A loss where rays
 //           are long: five scans for one, and nothing is skipped behind an opaque sample.
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.09_segmented_scan
 #include <omp.h>
 

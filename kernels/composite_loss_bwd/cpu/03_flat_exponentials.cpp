@@ -9,7 +9,6 @@
 //           lanes. The parent calls two functions a sample and adds in a chain: 3 times at a mean of 32.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     16 bytes per sample of the longest ray, which stay in L1.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -5,7 +5,6 @@
 //           bandwidth of the memory.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
 // NEEDS     as its parent.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

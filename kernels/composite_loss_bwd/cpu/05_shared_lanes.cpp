@@ -13,7 +13,6 @@
 //           rounded once more.
 // NEEDS     20 bytes per sample of a piece, in L1; compressing and spreading lanes, which is one instruction
 //           each with vectors of 64 bytes.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

@@ -9,7 +9,6 @@
 //           mean of 32; the loops of rays remain, and no branch predictor knows where they end.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     nothing; any number of lanes from 4 to 16.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -4,8 +4,6 @@
 // EXPECT    bytes and operations as the parent's, by two cores: 1.6 times or more at a mean of 32. Beyond the caches the
 //           bandwidth of the memory.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

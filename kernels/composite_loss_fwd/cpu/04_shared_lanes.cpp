@@ -10,7 +10,6 @@
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an
 //           opaque one are computed, too.
 // NEEDS     compressing and spreading lanes, which is one instruction each with vectors of 64 bytes.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

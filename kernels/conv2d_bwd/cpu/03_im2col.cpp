@@ -8,7 +8,6 @@
 // NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one for
 //           each block, image and tap.
 // NEEDS     scratch memory for the matrix, c·r·s·oh·ow floats; both layouts.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

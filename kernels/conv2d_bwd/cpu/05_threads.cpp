@@ -5,7 +5,6 @@
 // EXPECT    nearly as many times faster as there are cores at 56x56 (at least 1.7 on two).
 // NUMERICS  as the parent: the same bits with any number of threads.
 // NEEDS     as the parent, and OpenMP.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

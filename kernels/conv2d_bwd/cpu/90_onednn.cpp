@@ -4,7 +4,6 @@
 // EXPECT    good NHWC kernels; for NCHW im2col and a matrix product.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

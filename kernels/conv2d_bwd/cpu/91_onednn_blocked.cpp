@@ -5,7 +5,6 @@
 // EXPECT    its fastest kernels, and a pass over each tensor.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -7,7 +7,6 @@
 //           times as large as x that is written, read and packed.
 // NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions on top of the bias.
 // NEEDS     scratch memory for the matrix, c·r·s·oh·ow floats; both layouts.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -7,7 +7,6 @@
 //           a row of 56 fills seven eighths of its vectors.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of c·r·s additions that begins with the bias.
 // NEEDS     NCHW; scratch memory for a padded image and the weights.
-// TRIED     -
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -6,7 +6,6 @@
 //           packs all channels before it uses the first, and calls a tile for each 64 outputs: at least 1.5 times.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of r·s additions that begins with the bias.
 // NEEDS     NCHW; c = k = 1.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 //           that on two cores.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of c·r·s additions that begins with the bias.
 // NEEDS     NHWC; scratch memory for padded images and the weights. Few output channels leave lanes empty.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitive of the last shape is kept: to make one takes as long as
 //           a small layer.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -4,7 +4,6 @@
 // EXPECT    its fastest kernels, and a pass over x and one over y for the reorders.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built; memory for the reordered tensors. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -4,7 +4,6 @@
 // EXPECT    close to the multiply-add peak for many channels; no tensor cores.
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcudnn next to its driver; NCHW.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cudnn.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop: draw, read the pixel, undo the lens.
 // EXPECT   a random pixel of all the pictures misses every cache, and the loop waits for each.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/camera.h"
 #include "kernels/common/philox.h"

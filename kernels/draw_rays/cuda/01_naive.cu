@@ -3,9 +3,6 @@
 // CHANGE   the loop over rays spread over threads.
 // EXPECT   lanes read cameras and pixels of their own: 24 scattered requests a warp for the camera and four
 //          for the bytes of a pixel, each of 32 sectors.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/camera.h"
 #include "kernels/common/cuda.h"

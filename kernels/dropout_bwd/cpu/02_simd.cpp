@@ -5,8 +5,6 @@
 // EXPECT    ten rounds of some ten instructions serve 32 elements where the parent takes them for one: twenty
 //           times at least, and near the bandwidth of one core.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/dropout_bwd/dropout_bwd.h"
 

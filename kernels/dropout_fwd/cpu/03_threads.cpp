@@ -5,7 +5,6 @@
 // EXPECT    up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

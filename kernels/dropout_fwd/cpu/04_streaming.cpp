@@ -5,7 +5,6 @@
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain, and an output that begins at a multiple of 64 bytes;
 //           others are stored plainly.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    vectors; argument and quarter turn are found once for both, and two polynomials do the rest.
 // EXPECT    many times the parent; then the traffic of the upstream gradient.
 // NUMERICS  kernels/common/sincos-inl.h, 2u.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of positions.
 // EXPECT    the bandwidth of the memory, most of it reads.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -3,8 +3,6 @@
 // CHANGE    vectors; argument and quarter turn are found once for both, and two polynomials do the rest.
 // EXPECT    many times the parent; then the outputs' traffic, twenty times the inputs' at ten octaves.
 // NUMERICS  kernels/common/sincos-inl.h, 2u. Doubling the argument is exact, so octaves do not add errors.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    the two sums of each channel in vectors; those of the group are made of them, scaled by gamma.
 // EXPECT    one chain of additions is cut into 32, and gamma is a factor of channels, not of numbers: five times at least.
 // NUMERICS  32 partial sums with 16 lanes for each channel.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

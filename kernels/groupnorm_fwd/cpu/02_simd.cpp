@@ -4,8 +4,6 @@
 // EXPECT    chains are cut into 64: five times at least, until one core's share of the bandwidth binds. Channels of few
 //           positions leave lanes empty.
 // NUMERICS  64 partial sums with 16 lanes; two passes.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 //           number of lanes.
 // NUMERICS  quotients as products with a reciprocal.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 //           lanes, less the time of the divisions and roots.
 // NUMERICS  quotients by z and by the determinant as products with a reciprocal.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

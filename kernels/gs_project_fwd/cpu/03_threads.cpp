@@ -3,8 +3,6 @@
 // CHANGE    each thread has a contiguous part, of whole lines.
 // EXPECT    near the number of cores: some 150 operations for 80 bytes keep memory waiting.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 // EXPECT    as the forward's 03_vectors. Adding up lanes costs as much as two rows or three.
 // NUMERICS  sums over lanes, then rows, then tiles.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

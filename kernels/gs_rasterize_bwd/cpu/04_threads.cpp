@@ -6,7 +6,6 @@
 //           Gaussian and thread, written and read once.
 // NUMERICS  sums over a thread's tiles, then over threads.
 // NEEDS     64 bytes a Gaussian and thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

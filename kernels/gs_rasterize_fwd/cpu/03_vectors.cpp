@@ -6,7 +6,6 @@
 //           number of lanes.
 // NUMERICS  as the parent, T·(1 - alpha) and the exponent by fused multiply-adds.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -3,8 +3,6 @@
 // CHANGE    a thread takes the next few tiles when it is done with its own; records are made in equal parts.
 // EXPECT    near the number of cores: tiles share no pixels, and have lists of very different lengths.
 // NUMERICS  as the parent: the same bits, whichever thread draws a tile.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -8,8 +8,6 @@
 //           least 1.3 times.
 // NUMERICS  float; products of a weight in the parent's order. A position's multiply-add rounds once, so a
 //           fraction differs in its last bit.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -6,8 +6,6 @@
 // EXPECT    for a point and level eight reads, additions and writes of a word remain: at least 1.3 times as
 //           fast along rays. At random places both wait for the table: equal.
 // NUMERICS  float; a weight is made as 1 - f or f, both exact, and multiplied in the order x, y, z.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

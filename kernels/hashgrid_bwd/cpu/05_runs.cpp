@@ -7,8 +7,6 @@
 //           same on random points. It also breaks the chain of additions to one entry, each of which waits
 //           for the one before it.
 // NUMERICS  a run is summed before it is added to its entry: other bits than the parent, the same bound.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

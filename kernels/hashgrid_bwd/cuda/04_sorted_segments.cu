@@ -8,7 +8,6 @@
 //           additions spread over many entries, and gains where they queue.
 // NUMERICS  float; an entry's contributions in the order in which the sort placed them, which atomics decide.
 // NEEDS     scratch of 8 bytes per corner and 8 an entry.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

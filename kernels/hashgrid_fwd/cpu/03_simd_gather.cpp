@@ -6,7 +6,6 @@
 // EXPECT    the arithmetic nearly vanishes; the reads remain. At least twice as fast as its parent.
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of
 //           the contract.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.03_simd_gather
 #include <vector>
 

@@ -8,7 +8,6 @@
 // NUMERICS  the table's values carry half precision, which is the table's error and not this rung's; widening
 //           is exact and everything after it is float, so it is held to the float bound on the same values.
 // NEEDS     two features or more to be fast; one feature is fetched lane by lane.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

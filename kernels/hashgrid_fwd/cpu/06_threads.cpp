@@ -5,8 +5,6 @@
 // EXPECT    twice as fast on two cores while a level fits into the cache that they share: they need the same
 //           4 MB. With a level of its own for every thread they would need 4 MB each.
 // NUMERICS  as the parent: every point is computed by one thread with the same operations.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

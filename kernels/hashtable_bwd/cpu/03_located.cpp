@@ -4,8 +4,6 @@
 //           additions, which are made point by point as before.
 // EXPECT    a word for each corner and the choice of the function cost more than the additions do. At least 1.5 times faster.
 // NUMERICS  as the parent: an entry's contributions in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

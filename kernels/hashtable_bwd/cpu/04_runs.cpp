@@ -5,8 +5,6 @@
 // EXPECT    samples along a ray stay in a coarse cell for many points, so most additions to the table are gone there. At least
 //           1.5 times faster along rays.
 // NUMERICS  float; contributions of a run are added up before the entry's value, in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -7,7 +7,6 @@
 //           least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -6,7 +6,6 @@
 //           neighbors cost the same. At least 2 times faster than its parent.
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of the contract.
 // NEEDS     fewer than 2^31 floats in a level: offsets of a gather are 32 bits.
-// TRIED     -
 #include <string>
 #include <vector>
 

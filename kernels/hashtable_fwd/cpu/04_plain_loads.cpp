@@ -7,7 +7,6 @@
 //           together. At least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     entries of one feature are gathered as before.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

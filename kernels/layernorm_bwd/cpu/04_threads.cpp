@@ -5,7 +5,6 @@
 // EXPECT    up to the number of cores, until memory binds. The joining is one row for each thread.
 // NUMERICS  column sums of each thread, added in order: with another number of threads the last bits differ.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -5,8 +5,6 @@
 // EXPECT    the compiler's vectors are the four lanes that any processor has; these are 8 or 16. In memory up to 1.5 times,
 //           where one core's share of the bandwidth begins to bind; in L2 at least twice.
 // NUMERICS  64 partial sums with 16 lanes; two passes as before.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

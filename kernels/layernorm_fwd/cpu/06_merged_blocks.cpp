@@ -7,7 +7,6 @@
 //           with the stores. Shorter rows go the parent's way.
 // NUMERICS  the squares of a block are about its own mean; the merge adds positive numbers only. One more
 //           term in the bound than two passes, mean over deviation times: moments.h.
-// NEEDS     nothing.
 // TRIED     Welford's update number by number: a division for each feature and lane.
 #include <omp.h>
 

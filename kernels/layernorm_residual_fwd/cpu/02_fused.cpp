@@ -4,8 +4,6 @@
 //           needed.
 // EXPECT    the sum crosses the border to memory once, not twice, and no chain waits: four times at least.
 // NUMERICS  64 partial sums with 16 lanes; the sum is rounded once, as it is written.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

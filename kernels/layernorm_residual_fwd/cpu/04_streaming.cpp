@@ -4,7 +4,6 @@
 // EXPECT    of the 24 bytes of an element that move, with two lines read before they are written, 4 go: up to 1.2 times.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include <cmath>

@@ -6,7 +6,6 @@
 //           this moves it once: at least 1.5 times. Above 24 rows it is the parent.
 // NUMERICS  as the parent.
 // NEEDS     nothing more than the parent.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -10,7 +10,6 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A
 //           and B.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mma.h"

@@ -4,7 +4,6 @@
 // EXPECT    close to the multiply-add peak from a thousand upwards; no tensor cores.
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcublas next to its driver.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cublas.h"
 #include "reference/matmul/matmul.h"

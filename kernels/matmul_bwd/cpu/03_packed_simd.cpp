@@ -8,7 +8,6 @@
 // NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one
 //           a block.
 // NEEDS     nothing; scratch memory for one block of each operand.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 // NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of
 //           threads.
 // NEEDS     OpenMP. No atomics: no two threads write the same element.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

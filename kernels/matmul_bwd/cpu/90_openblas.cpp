@@ -4,7 +4,6 @@
 // EXPECT    twice the forward's time.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
-// TRIED     -
 #include <algorithm>
 #include <limits>
 #include <string>

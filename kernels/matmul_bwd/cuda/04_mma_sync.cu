@@ -9,7 +9,6 @@
 //           of the class, and length·2^-24 for the sum.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A, B
 //           and d_c.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/mma.h"

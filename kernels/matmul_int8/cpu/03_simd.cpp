@@ -5,8 +5,6 @@
 // EXPECT    twice the products of a float instruction. A widening for each load, and one sum over lanes for each result: twice
 //           the parent.
 // NUMERICS  exact sums; a conversion and a product.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

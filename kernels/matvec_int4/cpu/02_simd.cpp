@@ -4,8 +4,6 @@
 //           next sixteen. The scale is multiplied into vectors of sums, which are joined once a row.
 // EXPECT    some twelve instructions for 32 weights in place of a hundred: six times the parent and more.
 // NUMERICS  float; up to 32 partial sums.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/float16.h"
 #include "reference/matvec_int4/matvec_int4.h"

@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of rows where there are enough weights for it.
 // EXPECT    as many times the parent as there are cores, until memory binds.
 // NUMERICS  the parent's, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include "harness/core/registrar.h"

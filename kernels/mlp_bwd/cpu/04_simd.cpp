@@ -8,7 +8,6 @@
 //           instructions for four multiply-adds.
 // NUMERICS  float, multiply and add fused.
 // NEEDS     as the parent.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -7,7 +7,6 @@
 //           the parent's dot products and takes most of the time now. 1.2 times the parent or a little more.
 // NUMERICS  float, multiply and add fused; sums over units in the parent's order.
 // NEEDS     (hidden + 3) tiles and two copies of the weights; nothing that grows with n.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

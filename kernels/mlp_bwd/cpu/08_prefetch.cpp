@@ -7,7 +7,6 @@
 //           rows.
 // NUMERICS  as the parent: the same sums, so the same bits.
 // NEEDS     as the parent.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

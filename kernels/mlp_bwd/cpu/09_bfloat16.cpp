@@ -10,7 +10,6 @@
 //           activation rounds to zero has no gradient.
 // NEEDS     AVX-512 BF16; (hidden + 4) tiles in each layout, two copies of the weights and one of their
 //           gradients.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

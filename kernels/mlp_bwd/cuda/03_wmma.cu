@@ -10,7 +10,6 @@
 //           same every time.
 // NEEDS     compute capability 8.0; 160 KB of shared memory for the activations of all layers, two layers of
 //           gradients and the largest layer's weights.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -11,7 +11,6 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory for the inputs of
 //           all layers, one layer of gradients and the largest layer's weights.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 //           limit.
 // NUMERICS  as the parent: the same sums, so the same bits whatever the number of threads.
 // NEEDS     as the parent, for each thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

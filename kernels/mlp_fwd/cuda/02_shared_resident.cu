@@ -8,7 +8,6 @@
 //           times the parent.
 // NUMERICS  as the parent.
 // NEEDS     in and width of at most 192: two buffers of 48 KB.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,7 +8,6 @@
 //           twice the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

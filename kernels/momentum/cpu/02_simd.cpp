@@ -6,8 +6,6 @@
 // EXPECT    in a cache several times the parent, which goes entry by entry and 3 times; beyond, the savings
 //           of fewer passes.
 // NUMERICS  float; fused multiply-adds; coefficients rounded once from double.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/momentum/momentum.h"
 

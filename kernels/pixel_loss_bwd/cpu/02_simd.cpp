@@ -3,8 +3,6 @@
 // CHANGE    vectors; the case distinction is a clamp.
 // EXPECT    many times the parent in cache; the bandwidth beyond it.
 // NUMERICS  a third is a factor instead of a division.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

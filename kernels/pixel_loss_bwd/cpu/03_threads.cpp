@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of pixels.
 // EXPECT    the bandwidth of the memory; a training step's few thousand pixels stay on one core.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

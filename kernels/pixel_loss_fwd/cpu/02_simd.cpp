@@ -3,8 +3,6 @@
 // CHANGE    with s = min(|e|, d) both cases are s·(|e| - s/2): no branch, so lanes do not part.
 // EXPECT    many times the parent in cache; the bandwidth beyond it.
 // NUMERICS  fused multiply-adds; a third is a factor instead of a division.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

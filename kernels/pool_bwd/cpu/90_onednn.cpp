@@ -4,7 +4,6 @@
 // EXPECT    for a maximum the forward is run again, to note which pixel was largest.
 // NUMERICS  float; a maximum is exact.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -4,7 +4,6 @@
 // EXPECT    a copy's bandwidth with all cores: at least 1.5 times on two.
 // NUMERICS  as the parent: the same bits with any number of threads.
 // NEEDS     as the parent, and OpenMP.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 // EXPECT    its own loops for either layout; it was made for blocked ones.
 // NUMERICS  float; a maximum is exact.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

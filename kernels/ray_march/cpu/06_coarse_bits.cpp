@@ -10,7 +10,6 @@
 //           rounding.
 // NEEDS     one cascade, steps of one length, half a vector no longer than a block, and enough rays to pay
 //           for reading the grid once. Otherwise it works like its parent.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -3,8 +3,6 @@
 // CHANGE    both loops of a row in vectors; the sums of the row in registers, those of the columns in arrays that stay in L1.
 // EXPECT    no chain of additions waits: 1.5 times at least, until one core's share of the bandwidth binds.
 // NUMERICS  16 partial sums for a row with 16 lanes; down a column one each.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 //           stay, and for short rows that share their lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

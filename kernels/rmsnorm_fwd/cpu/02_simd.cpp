@@ -3,8 +3,6 @@
 // CHANGE    both loops in vectors; the sum of squares in four of them, a fused multiply-add each.
 // EXPECT    the chain of additions is cut into 64: five times at least, until one core's share of the bandwidth binds.
 // NUMERICS  64 partial sums with 16 lanes.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    vectors over neighboring directions, products and sums fused.
 // EXPECT    close to the number of lanes times faster while the gradients stay in cache.
 // NUMERICS  as the parent, with fewer roundings.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

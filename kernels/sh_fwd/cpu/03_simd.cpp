@@ -3,8 +3,6 @@
 // CHANGE    vectors over neighboring directions; a product and a difference are fused.
 // EXPECT    close to the number of lanes times faster while the outputs stay in cache; they are five times the inputs.
 // NUMERICS  as the parent, with fewer roundings.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

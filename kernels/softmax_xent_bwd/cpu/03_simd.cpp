@@ -4,8 +4,6 @@
 // EXPECT    about ten times the parent; rows of ten classes less, as in the forward.
 // NUMERICS  exponential within 1.7 ulp; differences beyond -87 count as -87, so a probability never falls
 //           below 1.7e-38/c.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <limits>
 

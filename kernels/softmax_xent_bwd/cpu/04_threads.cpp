@@ -5,7 +5,6 @@
 //           that a store reads first, for some twenty instructions per vector.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Small batches stay on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <cmath>

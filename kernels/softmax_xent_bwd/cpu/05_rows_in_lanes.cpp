@@ -7,7 +7,6 @@
 // NUMERICS  a lane adds up a row from left to right.
 // NEEDS     nothing. The rows left over at the end go the parent's way; threads begin at multiples of 16
 //           rows, so that these are the same for any number of threads.
-// TRIED     -
 #include <omp.h>
 
 #include <cmath>

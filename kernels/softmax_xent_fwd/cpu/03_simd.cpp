@@ -5,8 +5,6 @@
 // EXPECT    about ten times the parent, and with long rows within sight of the memory's bandwidth. Rows of
 //           ten classes gain less: most of their time goes into joining lanes, and into the logarithm.
 // NUMERICS  exponential within 1.7 ulp; differences beyond -87 count as -87, which no sum can see.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <limits>
 

@@ -6,7 +6,6 @@
 //           times there. Only rows beyond the last cache are read from memory once instead of twice.
 // NUMERICS  a factor for each growth of the maximum, one lane at a time; their arguments add up to no more
 //           than the argument of one exponential taken at the end.
-// NEEDS     nothing.
 // TRIED     scaling at every step, without the branch: a second exponential for every four.
 #include <cmath>
 #include <limits>

@@ -5,7 +5,6 @@
 //           of the memory's bandwidth.
 // NUMERICS  as 04_online, bit for bit.
 // NEEDS     nothing. Small batches stay on one thread; so does a single row, however long.
-// TRIED     -
 #include <omp.h>
 
 #include <cmath>

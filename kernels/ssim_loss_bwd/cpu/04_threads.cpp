@@ -3,8 +3,6 @@
 // CHANGE    each thread has stretches of rows; all slopes are there before the first is gathered.
 // EXPECT    near the number of cores: a row needs ten neighbors, which L2 has.
 // NUMERICS  as the parent, the same bits for any number of threads.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -4,7 +4,6 @@
 // EXPECT    2.6 loads of each map from global memory a value in place of 121, and 22 taps in place of 121.
 // NUMERICS  windows in two sums.
 // NEEDS     14 KiB of shared memory; memory for three maps.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/ssim_window.h"

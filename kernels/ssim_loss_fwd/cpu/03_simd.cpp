@@ -4,8 +4,6 @@
 //           which two share a tap.
 // EXPECT    near the number of lanes against a scalar loop; compilers had vectorized a part of it.
 // NUMERICS  windows in two sums, of pairs along rows.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

@@ -5,7 +5,6 @@
 // EXPECT    2.6 loads of each picture from global memory a value in place of 121, and 22 taps in place of 121.
 // NUMERICS  windows in two sums; the rest as the parent.
 // NEEDS     14 KiB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/ssim_window.h"

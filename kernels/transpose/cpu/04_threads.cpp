@@ -5,7 +5,6 @@
 // EXPECT    about the number of cores in cache; beyond it, until the memory is busy.
 // NUMERICS  copies bits.
 // NEEDS     nothing. Small matrices stay on one thread: waking a team takes longer than they do.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

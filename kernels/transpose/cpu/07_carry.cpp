@@ -7,7 +7,6 @@
 // EXPECT    beyond the caches and with odd sizes 1.5 times or more, no change with even ones. Not all that
 //           the parent reaches there: each line makes a detour through L1, three stores in place of one.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.07_carry
 #include <algorithm>
 

@@ -4,8 +4,6 @@
 //           parent.
 // EXPECT    the fastest of its ancestors at every size.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -6,8 +6,6 @@
 //           matrix come in five by four, say, the last row of them three elements high: one of two threads then
 //           has five eighths of the work. And at each cut two pieces of a line are stored plainly.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

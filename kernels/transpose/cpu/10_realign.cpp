@@ -8,7 +8,6 @@
 //           instructions, and as often one is prefetched.
 // NUMERICS  copies bits.
 // NEEDS     vectors of 64 bytes, a whole line; with shorter ones it is its parent.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 // EXPECT    memory keeps one page of each bank open, a few thousand bytes: four lines of one row find it
 //           open, lines of four rows open four. A few percent beyond the caches.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.12_row_runs
 #include <omp.h>
 

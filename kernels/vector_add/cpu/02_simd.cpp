@@ -5,7 +5,6 @@
 //           than a vector; little where memory is the limit.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     nothing; on a machine without vectors Highway runs it on scalars.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/vector_add/vector_add.h"
 

@@ -7,7 +7,6 @@
 //           out to memory.
 // NUMERICS  as the parent.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

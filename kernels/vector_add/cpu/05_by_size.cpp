@@ -4,8 +4,6 @@
 //           elements on.
 // EXPECT    the faster of its two ancestors at every size: as 03_threads in cache, as the parent beyond.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 // EXPECT   a call of exp takes some ten times as long as an addition that waits for the last: several times.
 // NUMERICS the exponential of kernels/common/exp-inl.h (1.7u); sums in the order of the contract.
 // NEEDS    nothing; up to 15 exponentials a ray are wasted.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

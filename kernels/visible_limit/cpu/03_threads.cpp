@@ -4,8 +4,6 @@
 // EXPECT   near the number of cores where there is work enough; a batch of some ten thousand samples takes less than it
 //          takes to wake a thread, and stays on one.
 // NUMERICS the exponential of kernels/common/exp-inl.h (1.7u); sums in the order of the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,8 +5,6 @@
 //           not forwarded to the next load, and neighbors share corners.
 // EXPECT    three vectors and three numbers for each corner in place of 27 numbers. At least twice as fast.
 // NUMERICS  float, contributions in the order of the points; products fused with sums.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
 #include "kernels/common/voxel_corners.h"

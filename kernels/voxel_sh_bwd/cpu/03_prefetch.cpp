@@ -5,8 +5,6 @@
 // EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines in flight it no
 //           longer does.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

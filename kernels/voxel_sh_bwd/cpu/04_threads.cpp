@@ -7,8 +7,6 @@
 // EXPECT    nothing is atomic and no sum is made twice. Rows are numbered by their place in space, so few
 //           points lie in two ranges. Near the number of cores for a few of them; all threads read all notes.
 // NUMERICS  as the parent: each row's contributions in the order of the points, at any number of threads.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

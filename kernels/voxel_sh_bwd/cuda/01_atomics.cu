@@ -4,8 +4,6 @@
 // EXPECT    atomics are carried out by L2, one lane's address at a time: 224 for each point, and those of neighboring lanes lie in
 //           different rows.
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"

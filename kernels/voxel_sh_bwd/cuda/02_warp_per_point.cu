@@ -4,8 +4,6 @@
 // EXPECT    as many additions, but those of a request fall into some four sectors in place of thirty: L2 takes a sector's
 //           together.
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"

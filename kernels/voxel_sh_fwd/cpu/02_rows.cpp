@@ -5,8 +5,6 @@
 //           function for 64 points at a time, in vectors.
 // EXPECT    two to four loads for each corner in place of 27, and no exponential alone. At least 3 times as fast.
 // NUMERICS  float, sums in the order of the parent; products fused with sums.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

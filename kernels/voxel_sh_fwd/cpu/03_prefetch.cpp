@@ -4,8 +4,6 @@
 //           is known; then the points are computed. A point's rows wait for its links, and nothing else does.
 // EXPECT    where the tables exceed the caches, dozens of lines in flight in place of a few.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

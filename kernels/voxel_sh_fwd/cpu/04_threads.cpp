@@ -3,8 +3,6 @@
 // CHANGE    threads take stretches of 1024 points, one after the other.
 // EXPECT    near the number of cores, until memory is busy.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

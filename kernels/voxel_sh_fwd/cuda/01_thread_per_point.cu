@@ -4,8 +4,6 @@
 // EXPECT    neighboring lanes read the same number of different rows: a sector of 32 bytes for four of them, as many requests as
 //           numbers and corners, 216 for each point.
 // NUMERICS  float, sums in the order of the corners.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"

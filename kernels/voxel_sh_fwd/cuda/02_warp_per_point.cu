@@ -6,8 +6,6 @@
 // EXPECT    eight requests of some four sectors for each point, in place of 216 requests, each for 32 points:
 //           the sectors are those of the rows.
 // NUMERICS  float; sums over the harmonics as trees.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"

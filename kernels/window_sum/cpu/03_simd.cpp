@@ -7,7 +7,6 @@
 //           window, so the two walks of 02 win again from a radius of some ten or twenty.
 // NUMERICS  the same additions as 01_direct in the same order, so the same bits.
 // NEEDS     nothing; radii beyond n/2 leave no whole window, and all is done one by one.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

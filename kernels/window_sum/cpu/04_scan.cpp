@@ -6,8 +6,6 @@
 //           parent where windows are longer than a vector. Short windows make short groups, and a group of
 //           seven fills less than half a vector: slower than the parent at small radii.
 // NUMERICS  sums of the window's terms in another order; the same bound.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -4,8 +4,6 @@
 // EXPECT    the faster of its two ancestors at every radius. A direct window costs one load per element, two
 //           walks some thirty instructions per vector: they meet near 30 elements.
 // NUMERICS  as the one of the two that is taken.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

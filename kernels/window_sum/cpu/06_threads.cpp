@@ -6,7 +6,6 @@
 //           Windows longer than n leave one group, and one thread.
 // NUMERICS  as the parent, bit for bit: groups begin where they began.
 // NEEDS     nothing. Short vectors stay on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
