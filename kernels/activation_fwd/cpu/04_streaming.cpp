@@ -8,24 +8,16 @@
 #include <omp.h>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
 #include "reference/activation_fwd/activation_fwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/activation_fwd/cpu/04_streaming.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/cache_control.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 #include "kernels/common/activation-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -68,16 +60,11 @@ void apply(const ActivationFwd::Args<float>& x, int64_t i, int64_t end, bool str
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(apply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(apply);
 
 void run(const ActivationFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for

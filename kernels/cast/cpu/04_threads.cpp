@@ -9,18 +9,10 @@
 #include <cstring>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/cast/cast.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cast/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Bits = hn::RebindToUnsigned<Tag>;
@@ -97,16 +89,11 @@ void convert(const Cast::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convert);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(convert);
 
 void run(const Cast::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 15;  // numbers worth waking a team for

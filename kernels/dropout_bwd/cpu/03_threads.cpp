@@ -8,20 +8,12 @@
 #include <omp.h>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/dropout_bwd/dropout_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/dropout_bwd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/philox-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Elements [i, end); i is a multiple of 32.
 void drop_part(const DropoutBwd::Args<float>& x, int64_t i, int64_t end) {
@@ -29,16 +21,11 @@ void drop_part(const DropoutBwd::Args<float>& x, int64_t i, int64_t end) {
   drop(x.d_y, x.d_x, i, end, threshold, 1 / (1 - *x.p), x.seed, x.offset, false);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(drop_part);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(drop_part);
 
 void run(const DropoutBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for

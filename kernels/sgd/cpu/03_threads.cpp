@@ -6,33 +6,22 @@
 #include <omp.h>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/sgd/sgd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sgd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/optimizer_lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 void update(const Sgd::Args<float>& x, int64_t begin, int64_t end) {
   optimizer_range<Optimizer::sgd>(optimizer_step(x), begin, end);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(update);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(update);
 
 /// Part k of `parts` of [0, n), cut at multiples of a cache line.
 int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }

@@ -13,22 +13,14 @@
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax_xent_bwd/cpu/05_rows_in_lanes.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -143,16 +135,11 @@ void gradients(const SoftmaxXentBwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(gradients);
 
 void run(const SoftmaxXentBwd::Args<float>& x) {
   const auto [n, c] = x.shape;
