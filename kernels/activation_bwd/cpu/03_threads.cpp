@@ -10,7 +10,7 @@
 #include "kernels/common/simd.h"
 #include "reference/activation_bwd/activation_bwd.h"
 
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
 
 KLAB_SIMD_BEGIN();

@@ -13,7 +13,7 @@
 #include "reference/activation_bwd/activation_bwd.h"
 
 #include "hwy/cache_control.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
 
 KLAB_SIMD_BEGIN();

@@ -4,13 +4,13 @@
 //           it, tanh from e^x - 1. Which function is decided outside of the loop.
 // EXPECT    some 20 to 30 instructions for a vector in place of a number: ten times at least, but for relu, which the
 //           compiler had in vectors already.
-// NUMERICS  exponential within 1.7 ulp; error function within 1.5e-7 (kernels/common/activation-inl.h).
+// NUMERICS  exponential within 1.7 ulp; error function within 1.5e-7 (kernels/common/activation/functions-inl.h).
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "reference/activation_fwd/activation_fwd.h"
 
 #include "hwy/contrib/math/math-inl.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
 
 KLAB_SIMD_BEGIN();

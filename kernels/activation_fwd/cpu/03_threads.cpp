@@ -11,7 +11,7 @@
 #include "reference/activation_fwd/activation_fwd.h"
 
 #include "hwy/contrib/math/math-inl.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
 
 KLAB_SIMD_BEGIN();

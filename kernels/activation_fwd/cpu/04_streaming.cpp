@@ -14,7 +14,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
 
 KLAB_SIMD_BEGIN();

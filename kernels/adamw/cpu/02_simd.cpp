@@ -10,7 +10,7 @@
 #include "kernels/common/simd.h"
 #include "reference/adamw/adamw.h"
 
-#include "kernels/common/optimizer_lanes-inl.h"
+#include "kernels/common/optimizer/lanes-inl.h"
 
 KLAB_SIMD_BEGIN();
 

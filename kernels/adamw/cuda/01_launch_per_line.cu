@@ -5,7 +5,7 @@
 //           for launches.
 // NUMERICS  float; values that depend on the tensor alone in double, by one thread of a block.
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/adamw/adamw.h"
 
 namespace klab {

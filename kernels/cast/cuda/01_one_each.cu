@@ -5,7 +5,7 @@
 //           lines. Latency of many small requests binds before bandwidth does.
 // NUMERICS  the contract's bits.
 #include "harness/core/registrar.h"
-#include "kernels/common/narrow_device.h"
+#include "kernels/common/formats/narrow_device.h"
 
 namespace klab {
 namespace {

@@ -6,7 +6,7 @@
 // NEEDS     nothing; where x or out does not begin on 16 bytes, and for the last three numbers, one at a
 //           time.
 #include "harness/core/registrar.h"
-#include "kernels/common/narrow_device.h"
+#include "kernels/common/formats/narrow_device.h"
 
 namespace klab {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
+#include "kernels/common/composite/shares.h"
 #include "kernels/common/scratch.h"
-#include "kernels/common/shares.h"
 #include "kernels/common/simd.h"
 #include "reference/composite_bwd/composite_bwd.h"
 

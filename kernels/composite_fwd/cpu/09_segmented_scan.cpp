@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
 #include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 

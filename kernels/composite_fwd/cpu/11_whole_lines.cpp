@@ -17,12 +17,12 @@
 #include <array>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
 #include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
 #include "hwy/cache_control.h"
-#include "kernels/common/composite_pipelined-inl.h"
+#include "kernels/common/composite/pipelined-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -16,12 +16,12 @@
 #include <omp.h>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
 #include "kernels/common/simd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 
-#include "kernels/common/ray_colors-inl.h"
-#include "kernels/common/ray_results-inl.h"
+#include "kernels/common/composite/ray_colors-inl.h"
+#include "kernels/common/composite/ray_results-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -13,11 +13,11 @@
 #include <omp.h>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
 #include "kernels/common/simd.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
-#include "kernels/common/ray_colors-inl.h"
+#include "kernels/common/composite/ray_colors-inl.h"
 
 KLAB_SIMD_BEGIN();
 

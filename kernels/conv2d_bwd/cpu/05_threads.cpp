@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_phases.h"
+#include "kernels/common/conv/phases.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
-#include "kernels/common/conv_dot-inl.h"
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/dot-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -10,7 +10,7 @@
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_conv.h"
+#include "kernels/common/vendor/onednn_conv.h"
 #endif
 
 namespace klab {

@@ -1,8 +1,8 @@
 // conv2d_fwd.cpu.04_register_tile: the matrix is not written; the tile reads the picture, shifted.
 //
 // CHANGE    a row of the parent's matrix is the picture itself, from another place on. x is copied once, with its padding and
-//           sorted by the stride's remainders (kernels/common/conv_rows.h), and the tile gets a table of shifts in place of a
-//           packed panel (kernels/common/conv_tile-inl.h). Weights are packed in the order in which the tile wants them.
+//           sorted by the stride's remainders (kernels/common/conv/rows.h), and the tile gets a table of shifts in place of a
+//           packed panel (kernels/common/conv/tile-inl.h). Weights are packed in the order in which the tile wants them.
 // EXPECT    the same loads for each multiply-add, from a copy r·s times smaller that stays in L2: at least 1.15 times, although
 //           a row of 56 fills seven eighths of its vectors.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of c·r·s additions that begins with the bias.
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 #include "kernels/common/sgemm_pack-inl.h"
 
 KLAB_SIMD_BEGIN();

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -12,7 +12,7 @@
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_conv.h"
+#include "kernels/common/vendor/onednn_conv.h"
 #endif
 
 namespace klab {

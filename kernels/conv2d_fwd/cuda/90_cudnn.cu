@@ -5,7 +5,7 @@
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcudnn next to its driver; NCHW.
 #include "harness/core/registrar.h"
-#include "kernels/common/cudnn.h"
+#include "kernels/common/vendor/cudnn.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 namespace klab {

@@ -4,8 +4,8 @@
 // EXPECT   near the number of cores.
 // TRIED    prefetching the pixels of later rays: NOTES.md
 #include "harness/core/registrar.h"
-#include "kernels/common/camera.h"
 #include "kernels/common/philox.h"
+#include "kernels/common/rays/camera.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

@@ -4,9 +4,9 @@
 //          borders.
 // EXPECT   six scattered requests instead of 28; the sectors that they touch are the same, or fewer.
 #include "harness/core/registrar.h"
-#include "kernels/common/camera.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"
+#include "kernels/common/rays/camera.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

@@ -11,7 +11,7 @@
 #include "kernels/common/simd.h"
 #include "reference/gs_project_bwd/gs_project_bwd.h"
 
-#include "kernels/common/gs_project-inl.h"
+#include "kernels/common/gaussian/project-inl.h"
 
 KLAB_SIMD_BEGIN();
 

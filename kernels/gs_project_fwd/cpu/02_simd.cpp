@@ -12,7 +12,7 @@
 #include "reference/gs_project_fwd/gs_project_fwd.h"
 
 #include "hwy/contrib/math/math-inl.h"
-#include "kernels/common/gs_project-inl.h"
+#include "kernels/common/gaussian/project-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
 #include "kernels/common/simd.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 

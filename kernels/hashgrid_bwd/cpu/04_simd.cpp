@@ -13,7 +13,7 @@
 #include "kernels/common/simd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
 KLAB_SIMD_BEGIN();
 

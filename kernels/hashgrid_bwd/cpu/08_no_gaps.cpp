@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/read_through.h"
+#include "kernels/common/hashgrid/read_through.h"
 #include "kernels/common/simd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -7,7 +7,7 @@
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {

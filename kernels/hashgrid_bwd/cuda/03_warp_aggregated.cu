@@ -10,7 +10,7 @@
 // NEEDS     compute capability 7.0 (match).
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {

@@ -15,7 +15,7 @@
 #include "reference/float16.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -12,7 +12,7 @@
 #include "kernels/common/simd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/read_through.h"
+#include "kernels/common/hashgrid/read_through.h"
 #include "kernels/common/simd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -12,7 +12,7 @@
 #include "kernels/common/simd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
-#include "kernels/common/hashtable_corners-inl.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/read_through.h"
+#include "kernels/common/hashgrid/read_through.h"
 #include "kernels/common/simd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
-#include "kernels/common/hashtable_corners-inl.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -6,7 +6,7 @@
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashtable_device.h"
+#include "kernels/common/hashgrid/table_device.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
 namespace klab {

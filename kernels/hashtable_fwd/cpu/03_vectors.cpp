@@ -13,7 +13,7 @@
 #include "kernels/common/simd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
-#include "kernels/common/hashtable_corners-inl.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
 KLAB_SIMD_BEGIN();
 

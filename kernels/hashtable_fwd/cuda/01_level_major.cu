@@ -8,7 +8,7 @@
 // NUMERICS  float; a product of weights a corner, corners summed in order.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashtable_device.h"
+#include "kernels/common/hashgrid/table_device.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
 namespace klab {

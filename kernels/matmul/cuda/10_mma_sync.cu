@@ -12,8 +12,8 @@
 //           and B.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/matmul/round_matrix.h"
 #include "kernels/common/mma.h"
-#include "kernels/common/round_matrix.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -5,7 +5,7 @@
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcublas next to its driver.
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

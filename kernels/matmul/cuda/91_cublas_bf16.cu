@@ -5,7 +5,7 @@
 // NUMERICS  factors rounded to bf16, products summed in float.
 // NEEDS     a GPU of compute capability 8.0, and libcublas next to its driver.
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -11,7 +11,7 @@
 #include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #ifdef KLAB_HAVE_OPENBLAS
-#include "kernels/common/openblas_threads.h"
+#include "kernels/common/vendor/openblas_threads.h"
 #endif
 
 namespace klab {

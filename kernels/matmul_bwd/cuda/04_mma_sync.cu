@@ -11,8 +11,8 @@
 //           and d_c.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/matmul/round_matrix.h"
 #include "kernels/common/mma.h"
-#include "kernels/common/round_matrix.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {

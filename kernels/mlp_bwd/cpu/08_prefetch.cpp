@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/prefetch_rows.h"
+#include "kernels/common/mlp/prefetch_rows.h"
 #include "kernels/common/simd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 

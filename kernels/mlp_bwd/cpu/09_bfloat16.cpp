@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/mlp_bf16.h"
+#include "kernels/common/mlp/bf16.h"
 #include "kernels/common/scratch.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 

@@ -15,8 +15,8 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_rows.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/rows.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -14,8 +14,8 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_halves.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/halves.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

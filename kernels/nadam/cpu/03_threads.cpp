@@ -9,7 +9,7 @@
 #include "kernels/common/simd.h"
 #include "reference/nadam/nadam.h"
 
-#include "kernels/common/optimizer_lanes-inl.h"
+#include "kernels/common/optimizer/lanes-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -6,7 +6,7 @@
 // NUMERICS  float; values that depend on the tensor alone in double, by one thread of a block.
 // NEEDS     scratch of 4 bytes per entry.
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/nadam/nadam.h"
 
 namespace klab {

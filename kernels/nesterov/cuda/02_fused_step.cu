@@ -4,7 +4,7 @@
 // EXPECT    20 bytes per entry, the compulsory ones: near the bandwidth for large tensors; small ones still cost a launch each.
 // NUMERICS  as the parent: the same operations.
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/nesterov/nesterov.h"
 
 namespace klab {

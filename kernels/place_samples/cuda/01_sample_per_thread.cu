@@ -6,7 +6,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/graded_device.h"
+#include "kernels/common/rays/graded_device.h"
 #include "reference/place_samples/place_samples.h"
 
 namespace klab {

@@ -22,7 +22,7 @@
 #include "kernels/common/simd.h"
 #include "reference/pool_bwd/pool_bwd.h"
 
-#include "kernels/common/pool_rows-inl.h"
+#include "kernels/common/pool/rows-inl.h"
 
 KLAB_SIMD_BEGIN();
 

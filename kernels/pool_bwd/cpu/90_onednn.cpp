@@ -10,7 +10,7 @@
 #include "reference/pool_bwd/pool_bwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_pool.h"
+#include "kernels/common/vendor/onednn_pool.h"
 #endif
 
 namespace klab {

@@ -14,7 +14,7 @@
 #include "kernels/common/simd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
-#include "kernels/common/pool_rows-inl.h"
+#include "kernels/common/pool/rows-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -12,11 +12,11 @@
 //           copied first.
 // TRIED     see NOTES.md, cpu.05_candidates_in_lanes
 #include "harness/core/registrar.h"
-#include "kernels/common/grid_words.h"
+#include "kernels/common/rays/grid_words.h"
 #include "kernels/common/simd.h"
 #include "reference/ray_march/ray_march.h"
 
-#include "kernels/common/march_lanes-inl.h"
+#include "kernels/common/rays/march_lanes-inl.h"
 
 KLAB_SIMD_BEGIN();
 

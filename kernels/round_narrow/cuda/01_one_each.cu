@@ -5,7 +5,7 @@
 //           one after the other: an atomic for each number that is not 0.
 // NUMERICS  the contract's bits; integers in any order.
 #include "harness/core/registrar.h"
-#include "kernels/common/rounding_device.h"
+#include "kernels/common/formats/rounding_device.h"
 
 namespace klab {
 namespace {

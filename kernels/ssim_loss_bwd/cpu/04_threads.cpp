@@ -11,7 +11,7 @@
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ssim_rows-inl.h"
+#include "kernels/common/ssim/rows-inl.h"
 
 KLAB_SIMD_BEGIN();
 

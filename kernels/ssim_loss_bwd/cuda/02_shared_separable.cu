@@ -6,7 +6,7 @@
 // NEEDS     14 KiB of shared memory; memory for three maps.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 
 namespace klab {

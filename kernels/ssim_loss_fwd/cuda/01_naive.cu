@@ -6,7 +6,7 @@
 // NEEDS     memory for a number of each block.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
 namespace klab {

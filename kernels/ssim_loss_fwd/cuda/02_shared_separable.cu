@@ -7,7 +7,7 @@
 // NEEDS     14 KiB of shared memory.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
 namespace klab {

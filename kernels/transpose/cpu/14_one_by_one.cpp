@@ -16,13 +16,13 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
-#include "kernels/common/turn_cut.h"
+#include "kernels/common/transpose/turn_cut.h"
 #include "reference/transpose/transpose.h"
 
 #include "hwy/cache_control.h"
+#include "kernels/common/transpose/buffered-inl.h"
+#include "kernels/common/transpose/lines-inl.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/transpose_buffered-inl.h"
-#include "kernels/common/transpose_lines-inl.h"
 
 KLAB_SIMD_BEGIN();
 

@@ -7,7 +7,7 @@
 // NUMERICS  bit-exact by contract.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/graded_device.h"
+#include "kernels/common/rays/graded_device.h"
 #include "reference/voxel_march/voxel_march.h"
 
 namespace klab {

@@ -8,7 +8,7 @@
 // NEEDS     nothing; grids below 4 have no blocks, and go cell by cell.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/graded_device.h"
+#include "kernels/common/rays/graded_device.h"
 #include "reference/voxel_march/voxel_march.h"
 
 namespace klab {

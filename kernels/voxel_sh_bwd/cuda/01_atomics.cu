@@ -7,7 +7,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 
 namespace klab {

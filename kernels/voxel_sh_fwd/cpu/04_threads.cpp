@@ -8,7 +8,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
 #include "kernels/common/simd.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
 #include "kernels/common/exp-inl.h"
