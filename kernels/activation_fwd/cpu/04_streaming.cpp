@@ -5,11 +5,10 @@
 //           beyond the caches; within them plain stores stay.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/activation_fwd/activation_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -71,12 +70,7 @@ void run(const ActivationFwd::Args<float>& x) {
   const int64_t all = x.shape.n;
   const bool stream = worth_streaming(all, all);
   const auto part = HWY_DYNAMIC_DISPATCH(apply);
-  if (all < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all / 16 * k / parts * 16, k + 1 == parts ? all : all / 16 * (k + 1) / parts * 16, stream);
-  }
+  parallel_ranges(all, all >= kEnough, 16, [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(ActivationFwd, {.run = run,

@@ -6,13 +6,12 @@
 //           lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_fwd/batchnorm_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -71,12 +70,8 @@ void run(const BatchnormFwd::Args<float>& x) {
   const int64_t all = x.shape.c;
   const bool stream = worth_streaming(all * BatchnormFwd::count(x.shape), x.shape.hw);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * BatchnormFwd::count(x.shape) >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(BatchnormFwd, {.run = run,

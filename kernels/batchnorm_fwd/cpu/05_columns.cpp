@@ -6,8 +6,6 @@
 //           for all of its 16 numbers. Five times at least, without positions.
 // NUMERICS  two passes over a block of rows; the merge adds positive numbers only.
 // NEEDS     nothing. Channels of more positions go the parent's way.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +13,7 @@
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_fwd/batchnorm_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -108,12 +107,8 @@ void run(const BatchnormFwd::Args<float>& x) {
   const bool stream = worth_streaming(all * BatchnormFwd::count(x.shape),
                                       x.shape.hw < HWY_STATIC_DISPATCH(kFew) ? x.shape.c : x.shape.hw);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * BatchnormFwd::count(x.shape) >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(BatchnormFwd, {.run = run,

@@ -8,13 +8,12 @@
 //           difference.
 // NEEDS     nothing. Little work stays on one thread.
 // TRIED     see NOTES.md, cpu.02_threads
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 
 #include "kernels/common/runs-inl.h"
@@ -58,12 +57,8 @@ void run(const BatchnormInference::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (x.shape.n * x.shape.c * x.shape.hw < kEnough) return part(x, 0, all);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts);
-  }
+  parallel_ranges(all, x.shape.n * x.shape.c * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(BatchnormInference, {.run = run,

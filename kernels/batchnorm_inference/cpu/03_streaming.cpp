@@ -6,14 +6,13 @@
 //           lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 
 #include "hwy/cache_control.h"
@@ -61,12 +60,8 @@ void run(const BatchnormInference::Args<float>& x) {
   const bool stream =
       worth_streaming(x.shape.n * x.shape.c * x.shape.hw, x.shape.hw == 1 ? x.shape.c : x.shape.hw);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (x.shape.n * x.shape.c * x.shape.hw < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, x.shape.n * x.shape.c * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(BatchnormInference, {.run = run,

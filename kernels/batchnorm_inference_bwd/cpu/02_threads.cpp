@@ -6,14 +6,13 @@
 //           least beyond the caches, more within them.
 // NUMERICS  four vectors of partial sums, then tree order.
 // NEEDS     nothing. Little work stays on one thread.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 
 #include "kernels/common/columns-inl.h"
@@ -107,12 +106,7 @@ void run(const BatchnormInferenceBwd::Args<float>& x) {
     return;
   }
   const auto part = HWY_DYNAMIC_DISPATCH(gradients);
-  if (n * c * hw < kEnough) return part(x, 0, c);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.c * k / parts, x.shape.c * (k + 1) / parts);
-  }
+  parallel_ranges(x.shape.c, n * c * hw >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(BatchnormInferenceBwd, {.run = run,

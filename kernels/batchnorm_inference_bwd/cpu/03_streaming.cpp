@@ -4,8 +4,6 @@
 // EXPECT    12 bytes a number move in place of 16: up to 1.3 times beyond the caches.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +11,7 @@
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 
 #include "hwy/cache_control.h"
@@ -109,12 +108,8 @@ void run(const BatchnormInferenceBwd::Args<float>& x) {
   }
   const bool stream = worth_streaming(n * c * hw, hw < HWY_STATIC_DISPATCH(kFew) ? c : hw);
   const auto part = HWY_DYNAMIC_DISPATCH(gradients);
-  if (n * c * hw < kEnough) return part(x, 0, c, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.c * k / parts, x.shape.c * (k + 1) / parts, stream);
-  }
+  parallel_ranges(x.shape.c, n * c * hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(BatchnormInferenceBwd, {.run = run,

@@ -4,13 +4,12 @@
 // EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Little work stays on one thread.
-#include <omp.h>
-
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
 
 #include "kernels/common/columns-inl.h"
@@ -49,12 +48,8 @@ void run(const BiasAddBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
   const auto part = HWY_DYNAMIC_DISPATCH(sum_up);
-  if (x.shape.n * all * x.shape.hw < kEnough) return part(x, 0, all);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts);
-  }
+  parallel_ranges(all, x.shape.n * all * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(BiasAddBwd, {.run = run,

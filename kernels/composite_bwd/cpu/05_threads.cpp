@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of neighboring rays with about as many samples as the others.
 // EXPECT    a factor near the number of cores within the caches, the bandwidth of the memory beyond.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -103,12 +101,8 @@ namespace {
 void run(const CompositeBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,

@@ -6,8 +6,6 @@
 //           too short for the processor's own prefetcher. Little within them.
 // NUMERICS  as the parent, bit for bit.
 // TRIED     see NOTES.md, cpu.06_prefetch
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -115,12 +113,8 @@ namespace {
 void run(const CompositeBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,

@@ -5,8 +5,6 @@
 // EXPECT    beyond the caches, close to the bandwidth of the memory; within them, a factor near the number of cores.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
 // TRIED     see NOTES.md, cpu.08_threads
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -96,12 +94,8 @@ namespace {
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,

@@ -11,8 +11,6 @@
 // NUMERICS  as the parent, but for the background, which is added with one rounding.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.11_whole_lines
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 
@@ -93,12 +91,8 @@ void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kFar = 1 << 21;  // samples: with fewer, results are still in a cache when they are wanted
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.samples >= kFar, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, x.shape.samples >= kFar, begin, end); });
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,

@@ -13,8 +13,6 @@
 //           rounded once more.
 // NEEDS     20 bytes per sample of a piece, in L1; compressing and spreading lanes, which is one instruction
 //           each with vectors of 64 bytes.
-#include <omp.h>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/composite/ray_split.h"
 #include "kernels/common/simd.h"
@@ -103,12 +101,8 @@ namespace {
 void run(const CompositeLossBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeLossBwd, {.run = run,

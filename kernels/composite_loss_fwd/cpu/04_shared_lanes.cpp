@@ -10,8 +10,6 @@
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an
 //           opaque one are computed, too.
 // NEEDS     compressing and spreading lanes, which is one instruction each with vectors of 64 bytes.
-#include <omp.h>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/composite/ray_split.h"
 #include "kernels/common/simd.h"
@@ -48,12 +46,8 @@ namespace {
 void run(const CompositeLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeLossFwd, {.run = run,

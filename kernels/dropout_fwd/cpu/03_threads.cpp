@@ -5,10 +5,9 @@
 // EXPECT    up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Little work stays on one thread.
-#include <omp.h>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 
 #include "kernels/common/philox-inl.h"
@@ -31,12 +30,7 @@ void run(const DropoutFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
   const auto part = HWY_DYNAMIC_DISPATCH(drop_part);
-  if (all < kEnough) return part(x, 0, all);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all / 64 * k / parts * 64, k + 1 == parts ? all : all / 64 * (k + 1) / parts * 64);
-  }
+  parallel_ranges(all, all >= kEnough, 64, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(DropoutFwd, {.run = run,

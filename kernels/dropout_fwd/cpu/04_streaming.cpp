@@ -5,11 +5,10 @@
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain, and an output that begins at a multiple of 64 bytes;
 //           others are stored plainly.
-#include <omp.h>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -35,12 +34,7 @@ void run(const DropoutFwd::Args<float>& x) {
   const int64_t all = x.shape.n;
   const bool stream = worth_streaming(all, all) && reinterpret_cast<uintptr_t>(x.y) % 64 == 0;
   const auto part = HWY_DYNAMIC_DISPATCH(drop_part);
-  if (all < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all / 64 * k / parts * 64, k + 1 == parts ? all : all / 64 * (k + 1) / parts * 64, stream);
-  }
+  parallel_ranges(all, all >= kEnough, 64, [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(DropoutFwd, {.run = run,

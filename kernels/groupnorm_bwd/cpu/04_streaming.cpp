@@ -6,13 +6,12 @@
 //           lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/groupnorm_bwd/groupnorm_bwd.h"
 
 #include "hwy/cache_control.h"
@@ -75,12 +74,8 @@ void run(const GroupnormBwd::Args<float>& x) {
   const int64_t all = x.shape.groups;
   const bool stream = worth_streaming(x.shape.n * all * x.shape.each * x.shape.hw, x.shape.hw);
   const auto part = HWY_DYNAMIC_DISPATCH(gradients);
-  if (x.shape.n * all * x.shape.each * x.shape.hw < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, x.shape.n * all * x.shape.each * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(GroupnormBwd, {.run = run,

@@ -6,13 +6,12 @@
 //           lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/groupnorm_fwd/groupnorm_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -62,12 +61,8 @@ void run(const GroupnormFwd::Args<float>& x) {
   const bool stream =
       worth_streaming(all * x.shape.each * x.shape.hw, x.shape.hw > 1 ? x.shape.hw : x.shape.each);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * x.shape.each * x.shape.hw < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * x.shape.each * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(GroupnormFwd, {.run = run,

@@ -4,12 +4,11 @@
 // EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Few features in all stay on one thread; so does a single row, however long.
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"
 
 #include "kernels/common/lanes-inl.h"
@@ -101,12 +100,7 @@ void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   const int64_t n = x.shape.n;
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (n * x.shape.c < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, n * k / parts, n * (k + 1) / parts);
-  }
+  parallel_ranges(n, n * x.shape.c >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(LayernormFwd, {.run = run,

@@ -8,13 +8,12 @@
 // NUMERICS  the squares of a block are about its own mean; the merge adds positive numbers only. One more
 //           term in the bound than two passes, mean over deviation times: moments.h.
 // TRIED     Welford's update number by number: a division for each feature and lane.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -145,12 +144,7 @@ void run(const LayernormFwd::Args<float>& x) {
   // A line that two short rows share would leave in two parts, each a separate write.
   const bool stream = all >= kBeyond && (x.shape.c >= 1024 || x.shape.c % 16 == 0);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all < kEnough) return part(x, 0, n, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, n * k / parts, n * (k + 1) / parts, stream);
-  }
+  parallel_ranges(n, all >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(LayernormFwd, {.run = run,

@@ -4,12 +4,11 @@
 // EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Little work stays on one thread.
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"
 
 #include "kernels/common/runs-inl.h"
@@ -50,12 +49,7 @@ void run(const LayernormResidualFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * x.shape.c < kEnough) return part(x, 0, all);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts);
-  }
+  parallel_ranges(all, all * x.shape.c >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(LayernormResidualFwd, {.run = run,

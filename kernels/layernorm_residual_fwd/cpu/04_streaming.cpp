@@ -4,13 +4,12 @@
 // EXPECT    of the 24 bytes of an element that move, with two lines read before they are written, 4 go: up to 1.2 times.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"
 
 #include "hwy/cache_control.h"
@@ -54,12 +53,8 @@ void run(const LayernormResidualFwd::Args<float>& x) {
   const int64_t all = x.shape.n;
   const bool stream = worth_streaming(all * x.shape.c, x.shape.c);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * x.shape.c < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * x.shape.c >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(LayernormResidualFwd, {.run = run,

@@ -3,10 +3,9 @@
 // CHANGE    each thread takes a run of rows where there are enough weights for it.
 // EXPECT    as many times the parent as there are cores, until memory binds.
 // NUMERICS  the parent's, bit for bit.
-#include <omp.h>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/float16.h"
 #include "reference/matvec_int4/matvec_int4.h"
 
@@ -51,12 +50,7 @@ void run(const MatvecInt4::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 16;  // weights worth waking a team for
   const int64_t n = x.shape.n;
   const auto part = HWY_DYNAMIC_DISPATCH(multiply);
-  if (n * x.shape.k() < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, n * t / parts, n * (t + 1) / parts);
-  }
+  parallel_ranges(n, n * x.shape.k() >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(MatvecInt4, {.run = run,

@@ -7,13 +7,12 @@
 // NUMERICS  a lane adds up a row from left to right.
 // NEEDS     nothing. The rows left over at the end go the parent's way; threads begin at multiples of 16
 //           rows, so that these are the same for any number of threads.
-#include <omp.h>
-
 #include <cmath>
 #include <limits>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
 #include "hwy/contrib/math/math-inl.h"
@@ -117,12 +116,7 @@ void run(const SoftmaxXentFwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
   const auto part = HWY_DYNAMIC_DISPATCH(losses);
-  if (n * c < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads(), rows = x.shape.n;
-    part(x, rows / 16 * k / parts * 16, k + 1 == parts ? rows : rows / 16 * (k + 1) / parts * 16);
-  }
+  parallel_ranges(x.shape.n, n * c >= kEnough, 16, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
