@@ -102,6 +102,17 @@ TEST(Structure, VariantFilesOpenWithTheirHeader) {
   }
 }
 
+TEST(Structure, RungsWithVectorsTakeTheSharedFrame) {
+  int framed = 0;
+  for (const std::string& file : variant_files()) {
+    const std::string text = read_text(root / file);
+    EXPECT_EQ(text.find("HWY_TARGET_INCLUDE"), std::string::npos)
+        << file << ": the frame is in kernels/common/simd.h";
+    framed += text.find("KLAB_SIMD_BEGIN();") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(framed, 100);
+}
+
 TEST(Structure, ParentsComeEarlierInTheSameLadder) {
   for (const Variant& v : variants()) {
     const auto ladder = variants_of(v.op, v.backend);
