@@ -90,11 +90,10 @@ class Compilation {
     const std::string compiler = command.front();
     const std::string mine =
         step_.op->op.name + "/" + step_.own->backend + "/" + step_.own->rung.substr(0, 2);
-    command.insert(
-        command.end(),
-        {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never", "-include",
-         (klab_home() / "harness/step/work.h").string(), "-DKLAB_STEP_FILE=" + quoted(source_.string()),
-         "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
+    command.insert(command.end(),
+                   {"-fPIC", "-fvisibility=hidden", "-fdiagnostics-color=never", "-include",
+                    (klab_home() / "harness/step/work.h").string(),
+                    "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
     for (std::string& flag : one_target()) command.push_back(std::move(flag));
     const bool loops = form == Built::cpu && is_gnu();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());

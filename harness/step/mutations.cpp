@@ -107,7 +107,7 @@ class Maker {
       synchronizations(code);
       if (text.empty() || text.starts_with("#") || text.starts_with("namespace") ||
           text.starts_with("using") || text.starts_with("static_assert") || text.starts_with("HWY_") ||
-          text.starts_with("template"))
+          text.starts_with("KLAB_SIMD_") || text.starts_with("template"))
         continue;
       operators(code);
       bounds(code);

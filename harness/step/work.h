@@ -1,7 +1,6 @@
 // Included before every work file by the command that compiles it. The variant that the file registers
 // becomes the step's, wherever the file lies.
 //
-//   KLAB_STEP_FILE   the work file itself, for Highway, which includes it once for each instruction set
 //   KLAB_STEP_PATH   "work/<op>/<backend>/NN_yours.cpp", which determines the variant's id
 #pragma once
 

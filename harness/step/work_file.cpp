@@ -64,33 +64,23 @@ std::string first_sentence(const std::string& source) {
   return text;
 }
 
+constexpr const char* kFrameHeader = "kernels/common/simd.h";
 constexpr const char* kFrame =
     R"(// FRAME     vectors stand in a part of the file that is compiled once for each instruction set:
 //
-//             #undef HWY_TARGET_INCLUDE
-//             #define HWY_TARGET_INCLUDE KLAB_STEP_FILE
-//             #include "hwy/foreach_target.h"
-//             #include "hwy/highway.h"
+//             #include "kernels/common/simd.h"
 //@helpers
-//             HWY_BEFORE_NAMESPACE();
-//             namespace klab {
-//             namespace {
-//             namespace HWY_NAMESPACE {
-//             namespace hn = hwy::HWY_NAMESPACE;
+//             KLAB_SIMD_BEGIN();
 //
 //             void part(const @contract::Args<float>& x) {
 //               const hn::ScalableTag<float> d;   // the machine's widest vector; hn::Lanes(d) floats
 //             }
 //
-//             }  // namespace HWY_NAMESPACE
-//             }  // namespace
-//             }  // namespace klab
-//             HWY_AFTER_NAMESPACE();
+//             KLAB_SIMD_END(part);   // names the functions that the rest of the file calls
 //
 //             #if HWY_ONCE
 //             namespace klab {
 //             namespace {
-//             HWY_EXPORT(part);
 //             void run(const @contract::Args<float>& x) { HWY_DYNAMIC_DISPATCH(part)(x); }
 //             KLAB_VARIANT(@contract, {...});   // as below
 //             }  // namespace
@@ -111,18 +101,19 @@ std::string tools_text(const std::string& own, const std::string& from) {
   const auto had = helpers_of(from);
   std::string text, includes;
   for (const std::string& helper : helpers_of(own)) {
-    if (std::ranges::find(had, helper) != had.end()) continue;
+    if (helper == kFrameHeader || std::ranges::find(had, helper) != had.end()) continue;
     const std::string source = read_text(tree_file(helper));
     text += header_line("HELPER", helper + ": " + first_sentence(source));
     if (helper.ends_with("-inl.h")) includes += "//             #include \"" + helper + "\"\n";
   }
-  const char* const highway = "hwy/foreach_target.h";
-  if (own.find(highway) == std::string::npos || from.find(highway) != std::string::npos) return text;
+  if (own.find(kFrameHeader) == std::string::npos || from.find(kFrameHeader) != std::string::npos)
+    return text;
   static const std::regex contract_form(R"(KLAB_VARIANT\((\w+))");
   std::smatch contract;
   if (!std::regex_search(own, contract, contract_form)) return text;
   std::string frame = std::regex_replace(kFrame, std::regex("@contract"), contract[1].str());
-  return text + std::regex_replace(frame, std::regex("//@helpers\n"), includes + "//\n");
+  return text + std::regex_replace(frame, std::regex("//@helpers\n"),
+                                   (includes.empty() ? "" : "//\n" + includes) + "//\n");
 }
 
 /// Removes comments and collapses whitespace.
@@ -143,17 +134,11 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string work_text(const Step& step, const Variant& from) {
   const fs::path root = source_root();
   const auto asked = header_of(read_text(root / source_path(*step.own)));
-  const auto text_of = [&](const char* key) {
-    const auto at = asked.find(key);
-    return at == asked.end() ? std::string("-") : at->second;
-  };
   const std::string title = lesson_of(step).title;
   std::string text = "// Step " + step.name + ", " + step.op->op.name + "." + step.own->backend + ": " +
                      (title.empty() ? step.own->rung : title) + ".\n//\n";
-  text += header_line("CHANGE", text_of("CHANGE"));
-  text += header_line("EXPECT", text_of("EXPECT"));
-  text += header_line("NUMERICS", text_of("NUMERICS"));
-  text += header_line("NEEDS", text_of("NEEDS"));
+  for (const char* key : {"CHANGE", "EXPECT", "NUMERICS", "NEEDS"})
+    if (const auto at = asked.find(key); at != asked.end()) text += header_line(key, at->second);
   const std::string source = read_text(root / source_path(from));
   if (&from != step.own) text += tools_text(read_text(root / source_path(*step.own)), source);
   text += header_line(
@@ -162,9 +147,6 @@ std::string work_text(const Step& step, const Variant& from) {
           ". In KLAB_VARIANT, .tiles are sizes beside which more is checked; .parent and .expect are klab's "
           "bookkeeping and may stay.");
   std::string code = without_header(source);
-  // Highway includes this file once for each instruction set, wherever it lies.
-  static const std::regex target(R"re(#define HWY_TARGET_INCLUDE "[^"]*")re");
-  code = std::regex_replace(code, target, "#define HWY_TARGET_INCLUDE KLAB_STEP_FILE");
   // Remove former names and a branch's size, which belong to klab's own rung.
   static const std::regex own_names(R"re(,\s*\.(was|when) = \{(\{[^}]*\}[^}]*|[^{}]*)\})re");
   return text + std::regex_replace(code, own_names, "");

@@ -136,11 +136,11 @@ TEST(Table, SecondsHaveAUnitAndThreeDigits) {
 TEST(Header, JoinsContinuationLines) {
   const auto h = header_of(
       "// op.cpu.01_x: title\n//\n// CHANGE    one\n//           two.\n// NUMERICS  x = y\n// NEEDS\n// "
-      "TRIED     -\n"
+      "TRIED     see NOTES.md\n"
       "#include <x>\n// EXPECT   too late\n");
   EXPECT_EQ(h.at("CHANGE"), "one two.");
   EXPECT_EQ(h.at("NUMERICS"), "x = y");
-  EXPECT_EQ(h.at("TRIED"), "-");
+  EXPECT_EQ(h.at("TRIED"), "see NOTES.md");
   EXPECT_EQ(h.count("NEEDS"), 0U);
   EXPECT_EQ(h.count("EXPECT"), 0U);
 }

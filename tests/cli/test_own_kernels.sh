@@ -23,6 +23,15 @@ must build ninja -C build own
 grep -q -F "$source_dir" build/compile_commands.json && fail "the project is compiled with files of klab's source tree"
 own=$PWD/build/own
 unset KLAB_ROOT
+
+# Former paths of headers: the compiler names the present one, which is installed.
+while read -r old new; do
+  [[ $old == kernels/* ]] || continue
+  echo "#include \"$old\"" >"$tmp/moved.cpp"
+  "$compiler" -fsyntax-only -I"$tmp/installed/include/klab" "$tmp/moved.cpp" 2>"$tmp/log" && fail "the former path $old is taken"
+  has "$tmp/log" "$old is now $new" "no error names the present path of $old"
+  [[ -f $tmp/installed/include/klab/$new ]] || fail "$new is not installed"
+done <"$source_dir/cmake/moved_headers.txt"
 export OMP_WAIT_POLICY=passive KLAB_WORK=$tmp/work NO_COLOR=1
 
 must list "$own" list

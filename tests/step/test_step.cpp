@@ -59,7 +59,6 @@ TEST(Step, EveryStepHasTextHintsAndStartingCode) {
     const std::string text = start_text(s);
     EXPECT_TRUE(text.starts_with("// Step " + s.name)) << s.own->id;
     EXPECT_NE(text.find("KLAB_VARIANT("), std::string::npos) << s.own->id;
-    EXPECT_EQ(text.find("define HWY_TARGET_INCLUDE \"kernels"), std::string::npos) << s.own->id;
     EXPECT_TRUE(is_unchanged(s, text)) << s.own->id;
     EXPECT_TRUE(is_unchanged(s, "// a comment\n" + text)) << s.own->id;
     EXPECT_FALSE(is_unchanged(s, work_text(s, *s.own))) << s.own->id;

@@ -68,7 +68,7 @@ grep -qE "bound|1\.000" "$tmp/cosmetic/out" && fail "an error within its bound a
 mkdir -p "$tmp/unused/01_vector_add" "$tmp/vector/01_vector_add"
 sed 's|^namespace klab {|&\nnamespace { constexpr int kUnused = 4; }|' "$tmp/cosmetic/01_vector_add/02.cpp" >"$tmp/unused/01_vector_add/02.cpp"
 KLAB_WORK=$tmp/unused "$klab" step --check 01.02 --no-time >"$tmp/unused/out" || { cat "$tmp/unused/out"; fail "an unused constant"; }
-sed "s|kernels/vector_add/cpu/02_simd.cpp|x|; s|\"x\"|KLAB_STEP_FILE|; s|StoreU(\([^;]*\), d, \([^;]*\));|StoreU(\1, \2);|" \
+sed "s|StoreU(\([^;]*\), d, \([^;]*\));|StoreU(\1, \2);|" \
   "$root/kernels/vector_add/cpu/02_simd.cpp" >"$tmp/vector/01_vector_add/02.cpp"
 KLAB_WORK=$tmp/vector "$klab" step --check 01.02 --no-time >"$tmp/vector/out" && fail "a wrong vector call compiles"
 lines=$(wc -l <"$tmp/vector/out")
@@ -127,8 +127,7 @@ cat "$tmp"/bad/*/failed 2>/dev/null && failed=1
 echo "{\"folder\": \"$tmp\", \"command\": [\"/bin/true\"]}" >"$tmp/plan"
 if "$klab" step --confine "$tmp/plan" 2>/dev/null; then
   mkdir -p "$tmp/class"/{eve,zoe}/01_vector_add
-  sed "s|kernels/vector_add/cpu/02_simd.cpp|x|; s|\"x\"|KLAB_STEP_FILE|" "$root/kernels/vector_add/cpu/02_simd.cpp" \
-    >"$tmp/class/zoe/01_vector_add/02.cpp"
+  cp "$root/kernels/vector_add/cpu/02_simd.cpp" "$tmp/class/zoe/01_vector_add/02.cpp"
   { echo "#include \"$tmp/class/zoe/01_vector_add/02.cpp\""; cat "$work"; } >"$tmp/class/eve/01_vector_add/02.cpp"
   KLAB_WORK=$tmp/bad/edge "$klab" step --export "$tmp/class/bob.json" --name Bob >/dev/null || fail "--export"
   "$klab" step --grade "$tmp/class" --steps 01.02 --no-time --out "$tmp/grades.csv" >"$tmp/grades"

@@ -27,7 +27,7 @@ TEST(InstructionSets, FilesThatAreCompiledForEachStateThem) {
   for (const Variant& v : variants()) {
     if (v.backend != "cpu") continue;
     const bool vectors =
-        read_text(tree::root / source_path(v)).find("hwy/foreach_target.h\"") != std::string::npos;
+        read_text(tree::root / source_path(v)).find("kernels/common/simd.h\"") != std::string::npos;
     EXPECT_EQ(v.targets != 0, vectors) << v.id << " is compiled for '" << target_names(v.targets) << "'";
     with_vectors += size_t(vectors);
   }

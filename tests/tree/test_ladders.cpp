@@ -158,8 +158,7 @@ TEST(Ladders, TrunkRungsOfCudaHaveAPrintedCountBelowTheirParents) {
 /// file of its kind has, includes, namespaces, Highway's targets, closing brackets.
 std::multiset<std::string> own_lines(const fs::path& file) {
   static const std::regex frame(
-      R"(#include.*|#undef HWY_TARGET_INCLUDE|#define HWY_TARGET_INCLUDE.*|HWY_(BEFORE|AFTER)_NAMESPACE\(\);|)"
-      R"(namespace.*|#if HWY_ONCE|#endif|HWY_EXPORT\(.*\);|[{}();\]]+)");
+      R"(#include.*|KLAB_SIMD_(BEGIN|END)\(.*\);|namespace.*|#if HWY_ONCE|#endif|[{}();\]]+)");
   std::multiset<std::string> lines;
   std::istringstream in(read_text(file));
   for (std::string line; std::getline(in, line);) {

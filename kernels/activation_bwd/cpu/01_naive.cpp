@@ -3,8 +3,6 @@
 // CHANGE    the naive loop; which function is asked for every element.
 // EXPECT    as of the forward, a call or two each.
 // NUMERICS  those of the C library.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -5,27 +5,17 @@
 //           times beyond the caches; within them plain stores stay.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
-#include <omp.h>
-
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/activation_bwd/activation_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/activation_bwd/cpu/04_streaming.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/cache_control.h"
-#include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -76,28 +66,18 @@ void apply(const ActivationBwd::Args<float>& x, int64_t i, int64_t end, bool str
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(apply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(apply);
 
 void run(const ActivationBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
   const bool stream = worth_streaming(all, all);
   const auto part = HWY_DYNAMIC_DISPATCH(apply);
-  if (all < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all / 16 * k / parts * 16, k + 1 == parts ? all : all / 16 * (k + 1) / parts * 16, stream);
-  }
+  parallel_ranges(all, all >= kEnough, 16, [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(ActivationBwd, {.run = run,

@@ -3,8 +3,6 @@
 // CHANGE    the naive form; the function is chosen at run time, the same for all threads.
 // EXPECT    4 bytes a lane and request; the functions' instructions, 20 to 80, for 12 bytes.
 // NUMERICS  expf, tanhf, erff: within 2 ulp each.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/activation_bwd/activation_bwd.h"

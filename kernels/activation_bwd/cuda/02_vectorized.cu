@@ -6,7 +6,6 @@
 //           at least 1.2 times.
 // NUMERICS  as the parent.
 // NEEDS     arrays that begin at multiples of 16 bytes; others, and the last three elements, go singly.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/activation_bwd/activation_bwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop; which function is asked for every element.
 // EXPECT    a call of an exponential, a tanh or an error function, 20 to 60 instructions; relu alone is fast.
 // NUMERICS  those of the C library.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -4,26 +4,16 @@
 //           it, tanh from e^x - 1. Which function is decided outside of the loop.
 // EXPECT    some 20 to 30 instructions for a vector in place of a number: ten times at least, but for relu, which the
 //           compiler had in vectors already.
-// NUMERICS  exponential within 1.7 ulp; error function within 1.5e-7 (kernels/common/activation-inl.h).
-// NEEDS     nothing.
-// TRIED     -
+// NUMERICS  exponential within 1.7 ulp; error function within 1.5e-7 (kernels/common/activation/functions-inl.h).
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/activation_fwd/activation_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/activation_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
-#include "kernels/common/activation-inl.h"
+#include "kernels/common/activation/functions-inl.h"
 #include "kernels/common/runs-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -65,16 +55,11 @@ void apply(const ActivationFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(apply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(apply);
 
 void run(const ActivationFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(apply)(x, 0, x.shape.n); }
 

@@ -3,8 +3,6 @@
 // CHANGE    the naive form; the function is chosen at run time, the same for all threads.
 // EXPECT    4 bytes a lane and request; the functions' instructions, 20 to 60, for 8 bytes.
 // NUMERICS  expf, tanhf, erff, log1pf: within 2 ulp each.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/activation_fwd/activation_fwd.h"

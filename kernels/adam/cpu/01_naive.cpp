@@ -3,8 +3,6 @@
 // CHANGE    the naive loops, as a library of tensor operations would run them: counts, m, v, parameters.
 // EXPECT    each array crosses the cache border several times; one power for every group.
 // NUMERICS  float; the bias corrections in double, because 1 - beta^step cancels for small steps.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -4,8 +4,6 @@
 // EXPECT    beyond the caches, near twice the parent if memory were all; the powers and roots hide part of
 //           it.
 // NUMERICS  as the parent: the same operations, so the same bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

@@ -5,27 +5,18 @@
 //           43 % of the vectors untouched, but every branch is a guess and the lines between the gaps come
 //           unforeseen: nothing again. With 99 of 100 zero, 92 % are untouched: 1.2 times or more.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/adam/adam.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/adam/cpu/04_skip_zeros.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
 template <class D, class V, class M>
@@ -121,18 +112,11 @@ void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t s
 
 int64_t lanes() { return int64_t(hn::Lanes(hn::CappedTag<float, 16>())); }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(small_groups, one_group, lanes);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(small_groups);
-HWY_EXPORT(one_group);
-HWY_EXPORT(lanes);
 
 void run(const Adam::Args<float>& x) {
   const auto [n, group, zero_percent] = x.shape;

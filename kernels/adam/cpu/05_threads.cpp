@@ -4,8 +4,6 @@
 //           Vectors without gradients are skipped, as in 04_skip_zeros.
 // EXPECT    the bandwidth of the memory.
 // NUMERICS  as the parent, bit for bit: entries do not meet.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -13,20 +11,13 @@
 #include <cstring>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/adam/adam.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/adam/cpu/05_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
 template <class D, class V, class M>
@@ -122,18 +113,11 @@ void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t s
 
 int64_t lanes() { return int64_t(hn::Lanes(hn::CappedTag<float, 16>())); }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(small_groups, one_group, lanes);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(small_groups);
-HWY_EXPORT(one_group);
-HWY_EXPORT(lanes);
 
 /// Part k of `parts` of [0, n), cut at multiples of a cache line.
 int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }

@@ -7,7 +7,6 @@
 //           where the arrays are near. Less from memory, which does not become faster.
 // NUMERICS  a reciprocal and a product for a division: two more roundings.
 // NEEDS     groups of two and more; an entry alone has no second lane.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -15,20 +14,13 @@
 #include <cstring>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/adam/adam.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/adam/cpu/07_paired_corrections.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kAhead = 1024;  // entries: 4 KB of each array
 
@@ -165,18 +157,11 @@ void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t s
 
 int64_t lanes() { return int64_t(hn::Lanes(hn::CappedTag<float, 16>())); }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(small_groups, one_group, lanes);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(small_groups);
-HWY_EXPORT(one_group);
-HWY_EXPORT(lanes);
 
 /// Part k of `parts` of [0, n), cut at multiples of a cache line.
 int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }

@@ -7,7 +7,6 @@
 //           matrix is one group, and one thread scans all of it.
 // NUMERICS  float; the bias corrections in double, because 1 - beta^step cancels for small steps.
 // NEEDS     scratch of 4 bytes per group.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adam/adam.h"

@@ -8,7 +8,6 @@
 //           warp's requests touch each sector twice: L1 serves the second.
 // NUMERICS  as the parent: the same operations.
 // NEEDS     scratch of 4 bytes a large group.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adam/adam.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops, as a library of tensor operations would run them, tensor by tensor.
 // EXPECT    4 passes over arrays that one would do for, an entry at a time.
 // NUMERICS  float; terms of a tensor's step count in double, because 1 - beta^step cancels for small steps.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <vector>
 

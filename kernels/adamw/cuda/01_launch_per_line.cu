@@ -4,10 +4,8 @@
 // EXPECT    coalesced, but arrays go through memory once a line, and a network of many small tensors waits
 //           for launches.
 // NUMERICS  float; values that depend on the tensor alone in double, by one thread of a block.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/adamw/adamw.h"
 
 namespace klab {

@@ -5,7 +5,6 @@
 // EXPECT    42 bytes an entry where 30 would do, and one entry at a time.
 // NUMERICS  float; terms of the step count in double, because 1 - beta^step cancels for small steps.
 // NEEDS     4 bytes of scratch an entry.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -5,8 +5,6 @@
 //           becomes vectors.
 // EXPECT    30 bytes an entry in place of 42, four entries at a time: twice the parent.
 // NUMERICS  as the parent, with the first correction divided into the rate.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    each thread takes a run of entries that begins at a cache line.
 // EXPECT    the bandwidth of the memory, of which one core reaches a part.
 // NUMERICS  as the parent, bit for bit: entries do not meet.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

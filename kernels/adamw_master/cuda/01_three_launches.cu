@@ -5,7 +5,6 @@
 // EXPECT    42 bytes an entry where 30 would do, and three launches.
 // NUMERICS  float; terms of the step count in double.
 // NEEDS     4 bytes of scratch an entry.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adamw_master/adamw_master.h"

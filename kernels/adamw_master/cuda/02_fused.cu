@@ -4,8 +4,6 @@
 //           work in a block.
 // EXPECT    30 bytes an entry in place of 42: 1.4 times the parent, and more where double is slow.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/adamw_master/adamw_master.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop: leaves at the first one.
 // EXPECT   a comparison and a branch an entry; the branch is foreseen, and keeps the loop out of vectors.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cmath>
 

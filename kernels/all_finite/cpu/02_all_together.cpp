@@ -3,9 +3,6 @@
 // CHANGE   nearly always all are finite: 0·p summed up is zero exactly then, without a branch. Who is not is
 //          looked for when it matters.
 // EXPECT   vectors: 4 bytes an entry at the speed of the memory.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cmath>
 

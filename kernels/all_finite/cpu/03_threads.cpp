@@ -2,9 +2,6 @@
 //
 // CHANGE   each thread scans runs of 2^15 entries.
 // EXPECT   near the number of cores, or the bandwidth of the memory.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cmath>
 

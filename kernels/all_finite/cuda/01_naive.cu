@@ -2,9 +2,6 @@
 //
 // CHANGE   the loop over entries spread over threads; who is not finite takes an atomic minimum.
 // EXPECT   coalesced; no atomic where all is well.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/all_finite/all_finite.h"

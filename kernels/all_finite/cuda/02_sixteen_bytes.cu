@@ -2,9 +2,6 @@
 //
 // CHANGE   float4 where the array begins at a multiple of 16 bytes.
 // EXPECT   a quarter of the requests for the same sectors.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/all_finite/all_finite.h"

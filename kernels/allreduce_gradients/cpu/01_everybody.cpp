@@ -3,8 +3,6 @@
 // CHANGE   the naive way: each rank adds up all gradients for itself, and moves all parameters.
 // EXPECT   ranks² · n additions, and a rank that sends its gradient to each of the others.
 // NUMERICS float, in the order of the ranks.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"
 

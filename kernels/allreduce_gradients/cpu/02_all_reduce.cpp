@@ -5,8 +5,6 @@
 // EXPECT   the additions of one rank instead of all, in vectors; 2·(ranks-1)/ranks·n entries sent by a rank,
 //          however many there are.
 // NUMERICS float, in the order of the ranks.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <vector>
 

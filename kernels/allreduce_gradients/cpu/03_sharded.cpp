@@ -6,8 +6,6 @@
 //          array of sums. An entry and rank now writes 4 bytes and reads 4, where it read and wrote 16
 //          before.
 // NUMERICS float, in the order of the ranks: the same bits.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <array>
 

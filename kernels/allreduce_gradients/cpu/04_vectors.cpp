@@ -3,24 +3,14 @@
 // CHANGE   four vectors of sums go through all ranks, and from there to the parameters and into every replica.
 // EXPECT   the tile of sums is gone, and vectors are as wide as the processor has them.
 // NUMERICS float, in the order of the ranks; a fused multiply-add at the end.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/allreduce_gradients/cpu/04_vectors.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+KLAB_SIMD_BEGIN();
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
 using Op = AllreduceGradients;
 
 // The owner's parameters of a few vectors: sums over all ranks stay in registers, and the result goes to
@@ -50,18 +40,13 @@ void move(const Op::Args<float>& x, int64_t rank, int64_t begin, int64_t end) {
   for (; i < end; ++i) move_vectors<1>(one, x, rank, i);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(move);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
 using Op = AllreduceGradients;
-
-HWY_EXPORT(move);
 
 void run(const Op::Args<float>& x) {
   const Op::Shape& s = x.shape;

@@ -5,26 +5,17 @@
 // EXPECT   gradients are read once, as before; of a table of which a step touches a tenth most parameters are
 //          neither read nor written, and most of the bytes are not sent.
 // NUMERICS as the parent: the same bits.
-// NEEDS    nothing.
 // TRIED    a branch for every rank of a block: NOTES.md.
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/allreduce_gradients/cpu/05_touched.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+KLAB_SIMD_BEGIN();
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
 using Op = AllreduceGradients;
 
 constexpr int64_t kRun = 64;  // blocks whose bits are tested together
@@ -102,18 +93,13 @@ void exchange(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t to, 
   for (int64_t b = from; b < to; b += kRun) exchange_run(x, rank, b, std::min(to, b + kRun), sent);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(exchange);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
 using Op = AllreduceGradients;
-
-HWY_EXPORT(exchange);
 
 // Counts the bytes of the bits: each rank sends its own to the owner of a part, and the owner sends all ranks
 // the union.

@@ -4,26 +4,16 @@
 //          are summed per thread.
 // EXPECT   the bandwidth of the memory, where one core does not reach it.
 // NUMERICS as the parent: the same bits.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/allreduce_gradients/cpu/06_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+KLAB_SIMD_BEGIN();
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
 using Op = AllreduceGradients;
 
 constexpr int64_t kRun = 64;  // blocks whose bits are tested together
@@ -101,18 +91,13 @@ void exchange(const Op::Args<float>& x, int64_t rank, int64_t from, int64_t to, 
   for (int64_t b = from; b < to; b += kRun) exchange_run(x, rank, b, std::min(to, b + kRun), sent);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(exchange);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
 using Op = AllreduceGradients;
-
-HWY_EXPORT(exchange);
 
 constexpr int64_t kShare = 64;  // blocks that a thread takes at a time
 

@@ -3,8 +3,6 @@
 // CHANGE   each rank's threads read the gradients of all ranks, as GPUs that see each other's memory can.
 // EXPECT   coalesced, four sectors/request; but every gradient is read by every rank.
 // NUMERICS float, in the order of the ranks.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"

@@ -3,8 +3,6 @@
 // CHANGE   an entry is added up once, by its owner, which moves it and writes it into every replica.
 // EXPECT   gradients are read once and not once a rank; parameters are read on one rank.
 // NUMERICS as the parent.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"

@@ -4,8 +4,6 @@
 //          written.
 // EXPECT   sectors of parameters in proportion to the touched entries; those of gradients stay.
 // NUMERICS as the parent.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/allreduce_gradients/allreduce_gradients.h"

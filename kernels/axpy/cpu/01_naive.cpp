@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   12 bytes an entry.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/axpy/axpy.h"
 

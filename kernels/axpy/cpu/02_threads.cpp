@@ -2,9 +2,6 @@
 //
 // CHANGE   threads take runs of entries where there are enough for it.
 // EXPECT   the bandwidth of the memory; a matrix's few thousand stay on one core.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/axpy/axpy.h"
 

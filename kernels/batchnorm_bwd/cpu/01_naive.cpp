@@ -3,8 +3,6 @@
 // CHANGE    the naive loops; examples outside, positions inside.
 // EXPECT    two independent chains of additions, so about the time of one.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 

@@ -3,23 +3,13 @@
 // CHANGE    the sums of a channel in vectors, run by run; x and d_y come from L2 for the gradient.
 // EXPECT    the chains of additions are cut into 32: three times at least.
 // NUMERICS  32 partial sums with 16 lanes for each run. Constants of a channel are multiplied beforehand.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/batchnorm_bwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -67,16 +57,11 @@ void gradients(const BatchnormBwd::Args<float>& x, int64_t j, int64_t end) {
   for (; j < end; ++j) by_runs(x, j);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(gradients);
 
 void run(const BatchnormBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x, 0, x.shape.c); }
 

@@ -4,7 +4,6 @@
 // EXPECT    two passes in vectors and threads, channels in blocks.
 // NUMERICS  float; the root is taken again.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

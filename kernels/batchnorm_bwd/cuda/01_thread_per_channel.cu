@@ -3,8 +3,6 @@
 // CHANGE    the naive loops, a channel for each thread.
 // EXPECT    as of batchnorm_fwd.cuda.01_thread_per_channel: few threads, and 32 sectors/request.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"

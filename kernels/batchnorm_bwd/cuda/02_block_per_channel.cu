@@ -5,8 +5,6 @@
 // EXPECT    neighbors read neighbors: 4 to 5 sectors/request in place of 32, and 256 times the threads. Without positions
 //           (hw = 1) neighbors in the sequence are a row apart still.
 // NUMERICS  256 strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"

@@ -4,8 +4,6 @@
 // EXPECT    chains of additions, as of layernorm_fwd. Where hw is 1 a channel is a column, and each number of it lies in
 //           another line of memory: sixteen times the bytes, three times over.
 // NUMERICS  two passes; one float accumulator.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

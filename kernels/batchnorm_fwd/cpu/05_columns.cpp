@@ -6,31 +6,21 @@
 //           for all of its 16 numbers. Five times at least, without positions.
 // NUMERICS  two passes over a block of rows; the merge adds positive numbers only.
 // NEEDS     nothing. Channels of more positions go the parent's way.
-// TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_fwd/batchnorm_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/batchnorm_fwd/cpu/05_columns.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/cache_control.h"
-#include "hwy/highway.h"
 #include "kernels/common/columns-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -105,16 +95,11 @@ void normalize(const BatchnormFwd::Args<float>& x, int64_t j, int64_t end, bool 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(normalize);
 
 void run(const BatchnormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
@@ -122,12 +107,8 @@ void run(const BatchnormFwd::Args<float>& x) {
   const bool stream = worth_streaming(all * BatchnormFwd::count(x.shape),
                                       x.shape.hw < HWY_STATIC_DISPATCH(kFew) ? x.shape.c : x.shape.hw);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * BatchnormFwd::count(x.shape) < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * BatchnormFwd::count(x.shape) >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(BatchnormFwd, {.run = run,

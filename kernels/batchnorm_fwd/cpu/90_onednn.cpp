@@ -5,7 +5,6 @@
 // EXPECT    two passes in vectors and threads, channels in blocks.
 // NUMERICS  float.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

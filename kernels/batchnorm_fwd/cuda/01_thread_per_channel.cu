@@ -4,8 +4,6 @@
 // EXPECT    64 channels are two warps on a whole device. Positions inside: neighbors in a warp read hw
 //           numbers apart, so each lane needs its own sector, 32 sectors/request.
 // NUMERICS  two passes; one float accumulator.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/batchnorm_fwd/batchnorm_fwd.h"

@@ -4,8 +4,6 @@
 // EXPECT    a root and a division for each number, some twenty cycles where vectors would share them among sixteen and
 //           channels among all of theirs.
 // NUMERICS  as the formula reads.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -8,26 +8,17 @@
 //           difference.
 // NEEDS     nothing. Little work stays on one thread.
 // TRIED     see NOTES.md, cpu.02_threads
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/batchnorm_inference/cpu/02_threads.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -56,27 +47,18 @@ void normalize(const BatchnormInference::Args<float>& x, int64_t i, int64_t end)
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(normalize);
-
 void run(const BatchnormInference::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (x.shape.n * x.shape.c * x.shape.hw < kEnough) return part(x, 0, all);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts);
-  }
+  parallel_ranges(all, x.shape.n * x.shape.c * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(BatchnormInference, {.run = run,

@@ -4,7 +4,6 @@
 // EXPECT    one pass in vectors and threads.
 // NUMERICS  float.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -4,8 +4,6 @@
 // EXPECT    loads of 4 bytes a lane, and two integer divisions of 64 bits, some hundred instructions each, where a product
 //           and a sum are the work.
 // NUMERICS  as the formula reads.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops; examples outside, positions inside; one pass, since d_x needs no sum.
 // EXPECT    two independent chains of additions, so about the time of one: four cycles a number.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

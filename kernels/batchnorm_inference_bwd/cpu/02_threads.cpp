@@ -6,29 +6,19 @@
 //           least beyond the caches, more within them.
 // NUMERICS  four vectors of partial sums, then tree order.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/batchnorm_inference_bwd/cpu/02_threads.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/columns-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -101,16 +91,11 @@ void gradients(const Args& x, int64_t j, int64_t end) {
     for (; j < end; ++j) by_runs(x, j);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(gradients);
 
 void run(const BatchnormInferenceBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
@@ -121,12 +106,7 @@ void run(const BatchnormInferenceBwd::Args<float>& x) {
     return;
   }
   const auto part = HWY_DYNAMIC_DISPATCH(gradients);
-  if (n * c * hw < kEnough) return part(x, 0, c);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.c * k / parts, x.shape.c * (k + 1) / parts);
-  }
+  parallel_ranges(x.shape.c, n * c * hw >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(BatchnormInferenceBwd, {.run = run,

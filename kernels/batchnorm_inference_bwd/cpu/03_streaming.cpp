@@ -4,31 +4,21 @@
 // EXPECT    12 bytes a number move in place of 16: up to 1.3 times beyond the caches.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/batchnorm_inference_bwd/cpu/03_streaming.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/cache_control.h"
-#include "hwy/highway.h"
 #include "kernels/common/columns-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -102,16 +92,11 @@ void gradients(const Args& x, int64_t j, int64_t end, bool stream) {
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(gradients);
 
 void run(const BatchnormInferenceBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
@@ -123,12 +108,8 @@ void run(const BatchnormInferenceBwd::Args<float>& x) {
   }
   const bool stream = worth_streaming(n * c * hw, hw < HWY_STATIC_DISPATCH(kFew) ? c : hw);
   const auto part = HWY_DYNAMIC_DISPATCH(gradients);
-  if (n * c * hw < kEnough) return part(x, 0, c, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.c * k / parts, x.shape.c * (k + 1) / parts, stream);
-  }
+  parallel_ranges(x.shape.c, n * c * hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(BatchnormInferenceBwd, {.run = run,

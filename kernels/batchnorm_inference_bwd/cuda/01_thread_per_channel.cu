@@ -3,8 +3,6 @@
 // CHANGE    the naive loop, a channel for each thread.
 // EXPECT    as of batchnorm_bwd.cuda.01_thread_per_channel: few threads, and 32 sectors/request; but one walk, not two.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"

@@ -4,8 +4,6 @@
 // EXPECT    a chain of additions; behind a matrix product (hw = 1) a channel is also a column, each number in
 //           another line of memory.
 // NUMERICS  one float accumulator a channel.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
 

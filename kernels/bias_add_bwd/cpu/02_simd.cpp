@@ -3,27 +3,17 @@
 // CHANGE    behind a matrix product all columns are added up at once, four rows at a time; runs of positions in vectors.
 // EXPECT    every line is read for all of its 16 numbers, and no chain waits: five times at least.
 // NUMERICS  down a column one sum, to which four rows at a time are added; 64 partial sums with 16 lanes along a run.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/bias_add_bwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/columns-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -46,16 +36,11 @@ void sum_up(const BiasAddBwd::Args<float>& x, int64_t j, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(sum_up);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(sum_up);
 
 void run(const BiasAddBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sum_up)(x, 0, x.shape.c); }
 

@@ -4,28 +4,18 @@
 // EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/bias_add_bwd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/columns-inl.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -48,27 +38,18 @@ void sum_up(const BiasAddBwd::Args<float>& x, int64_t j, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(sum_up);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(sum_up);
-
 void run(const BiasAddBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
   const auto part = HWY_DYNAMIC_DISPATCH(sum_up);
-  if (x.shape.n * all * x.shape.hw < kEnough) return part(x, 0, all);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts);
-  }
+  parallel_ranges(all, x.shape.n * all * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(BiasAddBwd, {.run = run,

@@ -4,8 +4,6 @@
 // EXPECT    behind a matrix product (hw = 1) neighbors read neighbors, but there are no more threads than
 //           channels. For images each lane also reads its own sector: 32 sectors/request.
 // NUMERICS  one float accumulator.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"

@@ -5,8 +5,6 @@
 //           sums each meet in shared memory.
 // EXPECT    of images 4 to 5 sectors/request in place of 32; behind a matrix product eight times the threads.
 // NUMERICS  256 strided partial sums, then tree order; without positions eight.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"

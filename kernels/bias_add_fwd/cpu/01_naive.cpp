@@ -3,8 +3,6 @@
 // CHANGE    the naive loop over all numbers.
 // EXPECT    two integer divisions a number, of some ten to forty cycles each, where an addition is the whole work.
 // NUMERICS  one rounding.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/bias_add_fwd/bias_add_fwd.h"
 

@@ -4,23 +4,13 @@
 //           asks for its channel.
 // EXPECT    the two divisions for each number are gone: ten times at least, as fast as one core copies.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/bias_add_fwd/bias_add_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/bias_add_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -43,16 +33,11 @@ void add(const BiasAddFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(add);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(add);
 
 void run(const BiasAddFwd::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(add)(x, 0, x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c);

@@ -3,8 +3,6 @@
 // CHANGE    the naive form: a thread finds its channel by division.
 // EXPECT    two integer divisions of 64 bits a number, some hundred instructions each.
 // NUMERICS  one rounding.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/bias_add_fwd/bias_add_fwd.h"

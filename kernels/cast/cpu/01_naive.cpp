@@ -4,8 +4,6 @@
 // EXPECT    logarithm, two scalings by powers of two and a floor for each number: tens of nanoseconds, where memory brings
 //           a float in a quarter of one.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/cast/cast.h"
 #include "reference/formats.h"

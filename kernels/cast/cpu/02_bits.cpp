@@ -7,8 +7,6 @@
 //           integers.
 // EXPECT    a dozen instructions in place of calls and divisions: ten times the parent and more.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <bit>
 #include <cmath>

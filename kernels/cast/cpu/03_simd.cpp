@@ -4,24 +4,14 @@
 //           packed to two bytes or to one before they are stored.
 // EXPECT    about fifteen instructions a vector: in cache eight times the parent; beyond it one core's bandwidth binds.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/cast/cast.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cast/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Bits = hn::RebindToUnsigned<Tag>;
@@ -98,16 +88,11 @@ void convert(const Cast::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convert);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(convert);
 
 void run(const Cast::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convert)(x, 0, x.shape.n); }
 

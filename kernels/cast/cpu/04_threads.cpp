@@ -3,26 +3,16 @@
 // CHANGE    each thread takes a run of numbers whose results begin at a cache line.
 // EXPECT    the bandwidth of the memory, of which one core reaches a part.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/cast/cast.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cast/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Bits = hn::RebindToUnsigned<Tag>;
@@ -99,16 +89,11 @@ void convert(const Cast::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convert);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(convert);
 
 void run(const Cast::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 15;  // numbers worth waking a team for

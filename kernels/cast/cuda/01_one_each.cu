@@ -4,10 +4,8 @@
 // EXPECT    a warp's store is 32 or 64 bytes: one or two sectors/request, where a request can carry 16. Loads are whole
 //           lines. Latency of many small requests binds before bandwidth does.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/narrow_device.h"
+#include "kernels/common/formats/narrow_device.h"
 
 namespace klab {
 namespace {

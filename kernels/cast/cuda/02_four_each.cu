@@ -5,9 +5,8 @@
 // NUMERICS  the contract's bits.
 // NEEDS     nothing; where x or out does not begin on 16 bytes, and for the last three numbers, one at a
 //           time.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/narrow_device.h"
+#include "kernels/common/formats/narrow_device.h"
 
 namespace klab {
 namespace {

@@ -3,8 +3,6 @@
 // CHANGE   the naive loops.
 // EXPECT   a chain of additions in double, four cycles an entry.
 // NUMERICS squares and their sum in double.
-// NEEDS    nothing.
-// TRIED    -
 #include <cmath>
 
 #include "harness/core/registrar.h"

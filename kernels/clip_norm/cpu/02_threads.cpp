@@ -3,8 +3,6 @@
 // CHANGE   both loops by threads and vectors; the order of the sum follows their number.
 // EXPECT   the bandwidth of the memory.
 // NUMERICS squares and their sum in double.
-// NEEDS    nothing.
-// TRIED    -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE   each thread adds its square to one number.
 // EXPECT   all entries wait for one address: hundreds of times slower than the memory.
 // NUMERICS squares and their sum in double, in any order.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/clip_norm/clip_norm.h"

@@ -3,8 +3,6 @@
 // CHANGE   a thread adds up some entries, shuffles and shared memory add up the block, one atomic a block.
 // EXPECT   one atomic for thousands of entries: the bandwidth of the memory.
 // NUMERICS squares and their sum in double, blocks in any order.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/clip_norm/clip_norm.h"

@@ -4,8 +4,6 @@
 //           does.
 // EXPECT    two 64-bit divisions an element take far longer than its memory traffic.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/compact/compact.h"
 

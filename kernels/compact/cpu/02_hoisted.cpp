@@ -5,8 +5,6 @@
 // EXPECT    slices and broadcasts several times the parent: the library's copy and the compiler's fill are
 //           as wide as vectors. A transposed view still reads one element per line.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

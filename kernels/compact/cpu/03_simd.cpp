@@ -5,24 +5,15 @@
 // EXPECT    transposed views several times the parent; copies and fills the same, they already were
 //           vectors.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/compact/compact.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/compact/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 // out[r, c] = in[c·ld + r]: reads along r and writes along c, in blocks that keep both in L1. `pitch` is the
 // distance of the rows of `out`.
@@ -64,17 +55,11 @@ void section(const Compact::Args<float>& x, int64_t j, int64_t i, int64_t i_end)
                  i_end - i, s.d2);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(slice, section);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(slice);
-HWY_EXPORT(section);
 
 void run(const Compact::Args<float>& x) {
   const Compact::Shape& s = x.shape;

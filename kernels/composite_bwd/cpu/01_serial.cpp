@@ -4,8 +4,6 @@
 //           sum, a second walks the ray again and subtracts the samples that it has passed.
 // EXPECT    twice the forward: its exponentials are all computed a second time.
 // NUMERICS  one rounding a operation in sample order; suffix = total - prefix.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

@@ -6,7 +6,6 @@
 //           between exp(-15) and exp(15) is the same as clamping its logarithm.
 // NUMERICS  as the parent, up to the order of one subtraction.
 // NEEDS     a buffer of the longest ray.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -6,25 +6,17 @@
 //           more of the backward goes ray by ray.
 // NUMERICS  as the parent.
 // NEEDS     three buffers of a piece, or of the longest ray.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_bwd/composite_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/04_flat_exponentials.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void composite(const CompositeBwd::Args<float>& x) {
   const hn::CappedTag<float, 16> d;
@@ -102,16 +94,12 @@ void composite(const CompositeBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,

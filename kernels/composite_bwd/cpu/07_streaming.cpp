@@ -9,29 +9,20 @@
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     rows of results that begin on a line.
 // TRIED     see NOTES.md, cpu.07_streaming
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_bwd/composite_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/07_streaming.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
@@ -188,25 +179,17 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
                                           : composite_to<Direct>(x, begin_ray, end_ray);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,

@@ -19,23 +19,16 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
+#include "kernels/common/composite/shares.h"
 #include "kernels/common/scratch.h"
-#include "kernels/common/shares.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_bwd/composite_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_bwd/cpu/09_shared_lanes.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "kernels/common/composite/ray_gradients-inl.h"
 #include "kernels/common/exp-inl.h"
-#include "kernels/common/ray_gradients-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 template <bool kStream>
 void composite_to(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
@@ -154,16 +147,12 @@ void composite(const CompositeBwd::Args<float>& x, bool far, int64_t begin_ray, 
                        : composite_to<false>(x, begin_ray, end_ray);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kFar = 1 << 21;           // samples whose results no cache keeps

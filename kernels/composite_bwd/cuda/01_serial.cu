@@ -6,8 +6,6 @@
 // EXPECT    lanes read and write samples of 32 rays: 32 sectors/request where 4 would do, and the warp
 //           continues until its longest ray ends. Exponentials are computed twice.
 // NUMERICS  one rounding a operation in sample order; suffix = total - prefix.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_bwd/composite_bwd.h"

@@ -8,7 +8,6 @@
 //           on rays of a mean of 32 samples.
 // NUMERICS  products and sums in tree order.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_bwd/composite_bwd.h"

@@ -4,25 +4,16 @@
 //           loop has multiplications only.
 // EXPECT    the exponentials no longer matter; the chain of one multiplication per sample remains.
 // NUMERICS  as the parent, with the exponential of kernels/common/exp-inl.h (1.7u).
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/02_alpha_first.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void composite(const CompositeFwd::Args<float>& x) {
   const hn::CappedTag<float, 16> d;
@@ -61,16 +52,12 @@ void composite(const CompositeFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,

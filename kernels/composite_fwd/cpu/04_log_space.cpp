@@ -6,24 +6,16 @@
 // NUMERICS  relative error of T grows with the optical depth, where T itself falls faster; weights are
 //           differences, so small ones keep an absolute error of a few u.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/04_log_space.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void composite(const CompositeFwd::Args<float>& x) {
   const hn::CappedTag<float, 16> d;
@@ -59,16 +51,12 @@ void composite(const CompositeFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,

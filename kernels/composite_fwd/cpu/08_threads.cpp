@@ -4,29 +4,19 @@
 //           prefetches the samples two pieces ahead, as 07_prefetch does.
 // EXPECT    beyond the caches, close to the bandwidth of the memory; within them, a factor near the number of cores.
 // NUMERICS  as the parent, bit for bit: a ray is never divided.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.08_threads
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/08_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void composite(const CompositeFwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const hn::CappedTag<float, 16> d;
@@ -95,25 +85,17 @@ void composite(const CompositeFwd::Args<float>& x, int64_t begin_ray, int64_t en
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,

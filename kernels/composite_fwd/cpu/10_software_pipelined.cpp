@@ -12,26 +12,17 @@
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads.
 // NEEDS     many registers; with fewer than 32 the state between iterations waits in L1.
 // TRIED     see NOTES.md, cpu.10_software_pipelined
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/10_software_pipelined.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/composite_pipelined-inl.h"
+#include "kernels/common/composite/pipelined-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// The rays [next, last) of a thread, located a block of the stream at a time.
 struct Rays : Begins {
@@ -109,25 +100,17 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
   walk_in_turns(x, start, end, rays, ended);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeFwd,

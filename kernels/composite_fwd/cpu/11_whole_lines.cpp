@@ -11,27 +11,18 @@
 // NUMERICS  as the parent, but for the background, which is added with one rounding.
 // NEEDS     as its parent.
 // TRIED     see NOTES.md, cpu.11_whole_lines
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_fwd/cpu/11_whole_lines.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/composite_pipelined-inl.h"
+#include "kernels/common/composite/pipelined-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Rays that have ended, written a line at a time.
 struct Ended : LineSums {
@@ -90,26 +81,18 @@ void composite(const CompositeFwd::Args<float>& x, bool far, int64_t first, int6
   if (far) hwy::FlushStream();
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kFar = 1 << 21;  // samples: with fewer, results are still in a cache when they are wanted
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.samples >= kFar, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, x.shape.samples >= kFar, begin, end); });
 }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,

@@ -6,8 +6,6 @@
 //           continues until its longest ray ends; ray lengths differ enough that half the lanes wait. Each
 //           sample waits for its own loads.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -10,7 +10,6 @@
 //           of it idle.
 // NUMERICS  transmittance is a product in sample order; opacity is 1 - T.
 // NEEDS     nothing; a ray longer than a block goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

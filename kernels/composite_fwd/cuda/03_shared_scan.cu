@@ -6,7 +6,6 @@
 //           cheap, and a ray that is done does not wait for others. At least 1.3 times faster.
 // NUMERICS  transmittance is a product in tree order; opacity is 1 - T.
 // NEEDS     nothing; a ray longer than a block goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -6,7 +6,6 @@
 //           independently of each other. At least 1.5 times faster.
 // NUMERICS  transmittance is a product in tree order; opacity is 1 - T.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -7,7 +7,6 @@
 //           the walks of the backward. They are the limit.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
 // NEEDS     24 bytes per ray in between.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

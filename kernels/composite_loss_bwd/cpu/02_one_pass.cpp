@@ -7,7 +7,6 @@
 //           parent.
 // NUMERICS  colors are summed before g weighs them: the same terms, rounded once more.
 // NEEDS     20 bytes per sample of the longest ray, which stay in L1.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

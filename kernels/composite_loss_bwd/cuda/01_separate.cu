@@ -7,7 +7,6 @@
 //           matter for a training step's few thousand rays.
 // NUMERICS  products and sums in tree order.
 // NEEDS     12 bytes per ray in between; a ray longer than a warp goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"

@@ -10,7 +10,6 @@
 //           the payload and three sums: ten shuffles less for 32 samples. At least 1.6 times the parent.
 // NUMERICS  products and sums in tree order; colors are summed before g weighs them.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"

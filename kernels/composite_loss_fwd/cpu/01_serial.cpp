@@ -4,8 +4,6 @@
 // EXPECT    bound by the two exponentials per sample, as composite_fwd.cpu.01_serial; the loss of a ray is
 //           nothing compared to its samples.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

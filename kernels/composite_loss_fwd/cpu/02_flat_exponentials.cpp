@@ -9,26 +9,18 @@
 //           mean of 32; the loops of rays remain, and no branch predictor knows where they end.
 // NUMERICS  transmittance is the exponential of a sum; the exponential of kernels/common/exp-inl.h (1.7u).
 // NEEDS     nothing; any number of lanes from 4 to 16.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_loss_fwd/cpu/02_flat_exponentials.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const hn::CappedTag<float, 16> d;
@@ -90,16 +82,12 @@ void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeLossFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x, 0, x.shape.rays); }
 
 KLAB_VARIANT(CompositeLossFwd, {.run = run,

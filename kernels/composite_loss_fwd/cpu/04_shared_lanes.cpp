@@ -10,24 +10,14 @@
 // NUMERICS  sums grouped by the place in the stream, the same for any number of threads; samples behind an
 //           opaque one are computed, too.
 // NEEDS     compressing and spreading lanes, which is one instruction each with vectors of 64 bytes.
-// TRIED     -
-#include <omp.h>
-
 #include "harness/core/registrar.h"
-#include "kernels/common/ray_split.h"
+#include "kernels/common/composite/ray_split.h"
+#include "kernels/common/simd.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/composite_loss_fwd/cpu/04_shared_lanes.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/ray_colors-inl.h"
+#include "kernels/common/composite/ray_colors-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const D d;
@@ -47,25 +37,17 @@ void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(composite);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(composite);
 void run(const CompositeLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
-#pragma omp parallel if (x.shape.samples >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, split_rays(x.ray_begin, x.shape.rays, k, parts),
-         split_rays(x.ray_begin, x.shape.rays, k + 1, parts));
-  }
+  parallel_rays(x.ray_begin, x.shape.rays, x.shape.samples >= kWorthThreads,
+                [&](int64_t begin, int64_t end) { part(x, begin, end); });
 }
 
 KLAB_VARIANT(CompositeLossFwd, {.run = run,

@@ -7,7 +7,6 @@
 //           One launch in place of two.
 // NUMERICS  transmittance is a product in tree order.
 // NEEDS     nothing; a ray longer than a warp goes piece by piece.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"

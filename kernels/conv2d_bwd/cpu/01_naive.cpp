@@ -6,7 +6,6 @@
 //           through a store and a load.
 // NUMERICS  float accumulators in memory; d_w and d_b one chain of n·oh·ow additions, d_x one of at most k·r·s.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

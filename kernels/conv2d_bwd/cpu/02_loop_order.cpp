@@ -6,7 +6,6 @@
 // EXPECT    both innermost loops walk along rows without a question, and no addition waits for the last: at least 4 times.
 // NUMERICS  float sums; d_x one chain of at most k·r·s additions, d_w and d_b 16 chains.
 // NEEDS     nothing. Channels last, neighbors in a row lie a pixel apart, and nothing becomes a vector.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

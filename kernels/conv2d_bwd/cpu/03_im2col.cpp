@@ -8,25 +8,18 @@
 // NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one for
 //           each block, image and tap.
 // NEEDS     scratch memory for the matrix, c·r·s·oh·ow floats; both layouts.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_bwd/cpu/03_im2col.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
 #include "kernels/common/sgemm_pack-inl.h"
 #include "kernels/common/sgemm_tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using sgemm::kRows;
 using sgemm::whole;
@@ -160,16 +153,12 @@ void gradients(const Conv2dBwd::Args<float>& x) {
     for (int64_t g = 0; g < s.groups && s.k > 0; ++g) group(x, image, g, matrix);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
 void run(const Conv2dBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns.

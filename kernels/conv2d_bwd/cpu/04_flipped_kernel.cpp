@@ -1,8 +1,8 @@
 // conv2d_bwd.cpu.04_flipped_kernel: no matrix: d_x is a convolution with the flipped kernel, d_w scalar products of pictures.
 //
-// CHANGE    x and d_y are copied once, as joined rows (kernels/common/conv_rows.h). d_x is the forward's tile run over d_y, with
+// CHANGE    x and d_y are copied once, as joined rows (kernels/common/conv/rows.h). d_x is the forward's tile run over d_y, with
 //           shifts backwards; with a stride each phase of x gets the taps that read it, and no zero is multiplied. d_w is a tile
-//           of scalar products along the joined rows (kernels/common/conv_dot-inl.h).
+//           of scalar products along the joined rows (kernels/common/conv/dot-inl.h).
 // EXPECT    the same multiply-adds and no matrix: the parent writes, packs and adds up r·s times x. At least 1.1 times; less where
 //           pictures are small, since the lanes of each weight's sums are added up at the end whatever their number of terms.
 // NUMERICS  float, fused multiply-add where the machine has it; d_x one chain of at most k·r·s additions; d_w and d_b one chain
@@ -14,22 +14,16 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_phases.h"
+#include "kernels/common/conv/phases.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_bwd/cpu/04_flipped_kernel.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/conv_dot-inl.h"
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/dot-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace tiles = klab::conv::HWY_NAMESPACE;
 using Layer = conv::BackwardLayer;
 using conv::Phase;
@@ -142,16 +136,12 @@ void gradients(const Args& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
 void run(const Conv2dBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

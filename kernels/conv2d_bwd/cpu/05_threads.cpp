@@ -5,7 +5,6 @@
 // EXPECT    nearly as many times faster as there are cores at 56x56 (at least 1.7 on two).
 // NUMERICS  as the parent: the same bits with any number of threads.
 // NEEDS     as the parent, and OpenMP.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -13,22 +12,16 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_phases.h"
+#include "kernels/common/conv/phases.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_bwd/cpu/05_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/conv_dot-inl.h"
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/dot-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace tiles = klab::conv::HWY_NAMESPACE;
 using Layer = conv::BackwardLayer;
 using conv::Phase;
@@ -154,16 +147,12 @@ void gradients(const Args& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
 void run(const Conv2dBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

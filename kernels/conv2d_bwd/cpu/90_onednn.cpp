@@ -4,14 +4,13 @@
 // EXPECT    good NHWC kernels; for NCHW im2col and a matrix product.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_conv.h"
+#include "kernels/common/vendor/onednn_conv.h"
 #endif
 
 namespace klab {

@@ -6,7 +6,6 @@
 //           pixels a tap apart, and a layer has fewer weights than a GPU has threads, each with n·oh·ow steps to go.
 // NUMERICS  float accumulators, one chain for each gradient.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"

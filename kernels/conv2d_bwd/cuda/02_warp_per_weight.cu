@@ -7,7 +7,6 @@
 //           pixel apart.
 // NUMERICS  float accumulators: one chain a lane, then five additions.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"

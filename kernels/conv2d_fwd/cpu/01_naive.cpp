@@ -5,7 +5,6 @@
 // EXPECT    one multiply-add an addition's latency, with an index computed and two comparisons for each.
 // NUMERICS  float accumulator that begins with the bias, one chain of c·r·s additions.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 

@@ -6,7 +6,6 @@
 //           at least 4 times. Each multiply-add still loads a float of x, loads one of y and stores it.
 // NUMERICS  float sums in memory, one chain of c·r·s additions: the same bits as the parent.
 // NEEDS     nothing. Channels last, neighbors in a row lie a pixel apart, and nothing becomes a vector.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -1,34 +1,27 @@
 // conv2d_fwd.cpu.04_register_tile: the matrix is not written; the tile reads the picture, shifted.
 //
 // CHANGE    a row of the parent's matrix is the picture itself, from another place on. x is copied once, with its padding and
-//           sorted by the stride's remainders (kernels/common/conv_rows.h), and the tile gets a table of shifts in place of a
-//           packed panel (kernels/common/conv_tile-inl.h). Weights are packed in the order in which the tile wants them.
+//           sorted by the stride's remainders (kernels/common/conv/rows.h), and the tile gets a table of shifts in place of a
+//           packed panel (kernels/common/conv/tile-inl.h). Weights are packed in the order in which the tile wants them.
 // EXPECT    the same loads for each multiply-add, from a copy r·s times smaller that stays in L2: at least 1.15 times, although
 //           a row of 56 fills seven eighths of its vectors.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of c·r·s additions that begins with the bias.
 // NEEDS     NCHW; scratch memory for a padded image and the weights.
-// TRIED     -
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/04_register_tile.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 #include "kernels/common/sgemm_pack-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace tiles = klab::conv::HWY_NAMESPACE;
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using conv::JoinedRows;
@@ -75,16 +68,12 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convolve);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(convolve);
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

@@ -5,7 +5,6 @@
 // EXPECT    nearly as many times faster as there are cores at 56x56 (at least 1.7 on two).
 // NUMERICS  as the parent: the same bits with any number of threads.
 // NEEDS     as the parent, and OpenMP; the packed weights of all groups.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -13,22 +12,16 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/06_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 #include "kernels/common/sgemm_pack-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace tiles = klab::conv::HWY_NAMESPACE;
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using conv::JoinedRows;
@@ -132,16 +125,12 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convolve);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(convolve);
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

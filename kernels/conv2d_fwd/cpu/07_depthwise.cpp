@@ -6,7 +6,6 @@
 //           packs all channels before it uses the first, and calls a tile for each 64 outputs: at least 1.5 times.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of r·s additions that begins with the bias.
 // NEEDS     NCHW; c = k = 1.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -14,20 +13,13 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/07_depthwise.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+KLAB_SIMD_BEGIN();
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 using conv::JoinedRows;
 
 using Tag = hn::ScalableTag<float>;
@@ -100,16 +92,12 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convolve);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(convolve);
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

@@ -20,22 +20,15 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/08_winograd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/conv_tile-inl.h"
+#include "kernels/common/conv/tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
+
 namespace tiles = klab::conv::HWY_NAMESPACE;
 using conv::JoinedRows;
 using tiles::kMaxColumns;
@@ -172,16 +165,12 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convolve);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(convolve);
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

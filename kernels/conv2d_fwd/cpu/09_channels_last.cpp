@@ -7,7 +7,6 @@
 //           that on two cores.
 // NUMERICS  float, fused multiply-add where the machine has it; one chain of c·r·s additions that begins with the bias.
 // NEEDS     NHWC; scratch memory for padded images and the weights. Few output channels leave lanes empty.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -16,21 +15,14 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv2d_fwd/cpu/09_channels_last.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
 #include "kernels/common/sgemm_pack-inl.h"
 #include "kernels/common/sgemm_tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
+
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using sgemm::kRows;
 using sgemm::kVectors;
@@ -209,16 +201,12 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(convolve);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(convolve);
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {

@@ -6,14 +6,13 @@
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built. The primitive of the last shape is kept: to make one takes as long as
 //           a small layer.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_conv.h"
+#include "kernels/common/vendor/onednn_conv.h"
 #endif
 
 namespace klab {

@@ -4,14 +4,13 @@
 // EXPECT    its fastest kernels, and a pass over x and one over y for the reorders.
 // NUMERICS  float; order of summation is the library's.
 // NEEDS     oneDNN when klab is built; memory for the reordered tensors. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_conv.h"
+#include "kernels/common/vendor/onednn_conv.h"
 #endif
 
 namespace klab {

@@ -6,7 +6,6 @@
 //           kernel, c·r·s floats from its neighbor's.
 // NUMERICS  float accumulator that begins with the bias, one chain of c·r·s additions.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"

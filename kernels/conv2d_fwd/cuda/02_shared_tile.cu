@@ -8,7 +8,6 @@
 //           one conflict for each request.
 // NUMERICS  float accumulator that begins with the bias, one chain of c·r·s additions.
 // NEEDS     shared memory for the tile and its weights, 48 KB at most; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"

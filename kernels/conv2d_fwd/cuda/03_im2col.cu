@@ -7,7 +7,6 @@
 //           channels: where that is more than the product can hide, the parent wins.
 // NUMERICS  float accumulator that begins with the bias, one chain of c·r·s additions.
 // NEEDS     device memory for the matrix of one group; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"

@@ -4,9 +4,8 @@
 // EXPECT    close to the multiply-add peak for many channels; no tensor cores.
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcudnn next to its driver; NCHW.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/cudnn.h"
+#include "kernels/common/vendor/cudnn.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 namespace klab {

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   a few bytes a ray; some thousand rays take less than a thread takes to wake.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops, as the formula reads.
 // EXPECT    n^2 absolute differences a ray.
 // NUMERICS  one rounding an operation.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

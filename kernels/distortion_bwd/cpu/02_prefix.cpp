@@ -4,8 +4,6 @@
 //           over those behind it, which are the totals minus the sums so far.
 // EXPECT    as many times faster as rays are long, about.
 // NUMERICS  differences of sums; the magnitude of the contract is that of their terms.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 

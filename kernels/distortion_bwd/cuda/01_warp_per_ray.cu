@@ -5,8 +5,6 @@
 //           totals, a second with two scans.
 // EXPECT    coalesced; the second walk finds the ray in L1. Rays shorter than a warp leave lanes idle.
 // NUMERICS  differences of sums in tree order; the magnitude of the contract is that of their terms.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/distortion_bwd/distortion_bwd.h"

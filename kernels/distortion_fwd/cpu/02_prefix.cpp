@@ -4,8 +4,6 @@
 //           before i. Each pair counts twice.
 // EXPECT    as many times faster as rays are long, about.
 // NUMERICS  t_i·W - Z cancels where a ray's samples lie close together far away: hence the magnitude of the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 

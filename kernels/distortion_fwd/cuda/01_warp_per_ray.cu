@@ -5,8 +5,6 @@
 // EXPECT    coalesced, read bandwidth when rays are many; rays shorter than a warp leave lanes idle.
 // NUMERICS  t_i·W - Z cancels where a ray's samples lie close together far away: hence the magnitude of the contract.
 //           Sums in tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/distortion_fwd/distortion_fwd.h"

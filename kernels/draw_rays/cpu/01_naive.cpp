@@ -2,12 +2,9 @@
 //
 // CHANGE   the naive loop: draw, read the pixel, undo the lens.
 // EXPECT   a random pixel of all the pictures misses every cache, and the loop waits for each.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
-#include "kernels/common/camera.h"
 #include "kernels/common/philox.h"
+#include "kernels/common/rays/camera.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

@@ -2,12 +2,10 @@
 //
 // CHANGE   each thread takes a run of rays. A counter-based generator has no shared state.
 // EXPECT   near the number of cores.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
 // TRIED    prefetching the pixels of later rays: NOTES.md
 #include "harness/core/registrar.h"
-#include "kernels/common/camera.h"
 #include "kernels/common/philox.h"
+#include "kernels/common/rays/camera.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

@@ -3,13 +3,10 @@
 // CHANGE   the loop over rays spread over threads.
 // EXPECT   lanes read cameras and pixels of their own: 24 scattered requests a warp for the camera and four
 //          for the bytes of a pixel, each of 32 sectors.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
-#include "kernels/common/camera.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"
+#include "kernels/common/rays/camera.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

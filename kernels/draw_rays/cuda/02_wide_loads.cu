@@ -3,13 +3,10 @@
 // CHANGE   a camera comes by five 16-byte loads and a pixel by one of 4 bytes, where the arrays begin at such
 //          borders.
 // EXPECT   six scattered requests instead of 28; the sectors that they touch are the same, or fewer.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
-#include "kernels/common/camera.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"
+#include "kernels/common/rays/camera.h"
 #include "reference/draw_rays/draw_rays.h"
 
 namespace klab {

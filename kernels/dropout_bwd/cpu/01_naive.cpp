@@ -3,8 +3,6 @@
 // CHANGE    the naive loop: ten rounds for an element, of whose four words one is used.
 // EXPECT    some 60 instructions an element; arithmetic, not memory.
 // NUMERICS  the reciprocal of 1 - p once, a product for each element.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/philox.h"
 #include "reference/dropout_bwd/dropout_bwd.h"

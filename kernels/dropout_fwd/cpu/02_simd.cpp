@@ -5,23 +5,13 @@
 // EXPECT    ten rounds of some ten instructions serve 32 elements where the parent takes them for one: twenty
 //           times at least, and near the bandwidth of one core.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/dropout_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/philox-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Elements [i, end); i is a multiple of 32.
 void drop_part(const DropoutFwd::Args<float>& x, int64_t i, int64_t end) {
@@ -29,16 +19,11 @@ void drop_part(const DropoutFwd::Args<float>& x, int64_t i, int64_t end) {
   drop(x.x, x.y, i, end, threshold, 1 / (1 - *x.p), x.seed, x.offset, false);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(drop_part);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(drop_part);
 
 void run(const DropoutFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(drop_part)(x, 0, x.shape.n); }
 

@@ -3,8 +3,6 @@
 // CHANGE    a thread for each element; ten rounds for four words, of which it uses one.
 // EXPECT    some 80 instructions an element where 8 bytes move: arithmetic binds.
 // NUMERICS  the reciprocal of 1 - p, a product.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"

@@ -4,7 +4,6 @@
 // EXPECT    a quarter of the rounds and of the requests: three times at least, and near the copy bandwidth.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     arrays that begin at multiples of 16 bytes; others go by single elements.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"

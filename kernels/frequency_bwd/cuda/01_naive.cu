@@ -4,8 +4,6 @@
 // EXPECT    coalesced; each sine and cosine reduces its own argument, and the next octave's gradients are
 //           loaded after this one's are used.
 // NUMERICS  2^k·x modulo 2 is exact; then the library's sine and cosine of pi times it. Octaves in order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/frequency_bwd/frequency_bwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops over rows and positions.
 // EXPECT    each sine and cosine reduces its argument for itself.
 // NUMERICS  2^k·x modulo 2 is exact; then the library's sine and cosine of pi times it.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,25 +3,16 @@
 // CHANGE    vectors; argument and quarter turn are found once for both, and two polynomials do the rest.
 // EXPECT    many times the parent; then the outputs' traffic, twenty times the inputs' at ten octaves.
 // NUMERICS  kernels/common/sincos-inl.h, 2u. Doubling the argument is exact, so octaves do not add errors.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/frequency_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 #include "kernels/common/sincos-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void encode(const FrequencyFwd::Args<float>& x, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
@@ -41,16 +32,12 @@ void encode(const FrequencyFwd::Args<float>& x, int64_t begin, int64_t end) {
     }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(encode);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(encode);
 void run(const FrequencyFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(FrequencyFwd, {.run = run,

@@ -4,8 +4,6 @@
 // EXPECT    coalesced; each position is read once an octave, its sine and its cosine reduce the same argument for
 //           themselves.
 // NUMERICS  2^k·x modulo 2 is exact; then the library's sine and cosine of pi times it.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/frequency_fwd/frequency_fwd.h"

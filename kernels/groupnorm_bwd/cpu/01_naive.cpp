@@ -3,8 +3,6 @@
 // CHANGE    the naive loops. d_gamma and d_beta of a channel grow as its example's group comes by.
 // EXPECT    four independent chains of additions, so about the time of one or two.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,25 +3,15 @@
 // CHANGE    the two sums of each channel in vectors; those of the group are made of them, scaled by gamma.
 // EXPECT    one chain of additions is cut into 32, and gamma is a factor of channels, not of numbers: five times at least.
 // NUMERICS  32 partial sums with 16 lanes for each channel.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/groupnorm_bwd/groupnorm_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/groupnorm_bwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -66,16 +56,11 @@ void gradients(const GroupnormBwd::Args<float>& x, int64_t group, int64_t end) {
     for (int64_t k = group; k < end; ++k) one_group(x, i, k);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(gradients);
 
 void run(const GroupnormBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x, 0, x.shape.groups); }
 

@@ -4,8 +4,6 @@
 //           d_gamma and d_beta.
 // EXPECT    neighbors in a warp read far apart: 32 sectors/request, three times over.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/groupnorm_bwd/groupnorm_bwd.h"

@@ -4,8 +4,6 @@
 //           and d_beta. Threads go along the positions and agree by shuffles and sixteen numbers in shared memory.
 // EXPECT    neighbors read neighbors: 4 to 5 sectors/request in place of 32.
 // NUMERICS  256 strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/groupnorm_bwd/groupnorm_bwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops: for each group of each example its mean, its variance, its outputs.
 // EXPECT    chains of additions, as of layernorm_fwd: a group is a row of each·hw numbers.
 // NUMERICS  two passes; one float accumulator.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -4,25 +4,15 @@
 // EXPECT    chains are cut into 64: five times at least, until one core's share of the bandwidth binds. Channels of few
 //           positions leave lanes empty.
 // NUMERICS  64 partial sums with 16 lanes; two passes.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/groupnorm_fwd/groupnorm_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/groupnorm_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -53,16 +43,11 @@ void normalize(const GroupnormFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(normalize);
 
 void run(const GroupnormFwd::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.n * x.shape.groups);

@@ -6,28 +6,18 @@
 //           lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/groupnorm_fwd/groupnorm_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/groupnorm_fwd/cpu/04_streaming.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/cache_control.h"
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -59,16 +49,11 @@ void normalize(const GroupnormFwd::Args<float>& x, int64_t i, int64_t end, bool 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(normalize);
 
 void run(const GroupnormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
@@ -76,12 +61,8 @@ void run(const GroupnormFwd::Args<float>& x) {
   const bool stream =
       worth_streaming(all * x.shape.each * x.shape.hw, x.shape.hw > 1 ? x.shape.hw : x.shape.each);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * x.shape.each * x.shape.hw < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * x.shape.each * x.shape.hw >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(GroupnormFwd, {.run = run,

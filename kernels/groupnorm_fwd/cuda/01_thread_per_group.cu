@@ -3,8 +3,6 @@
 // CHANGE    the naive loops, a group of an example for each thread.
 // EXPECT    neighbors in a warp read each·hw numbers apart: 32 sectors/request.
 // NUMERICS  two passes; one float accumulator.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/groupnorm_fwd/groupnorm_fwd.h"

@@ -4,8 +4,6 @@
 //           and eight numbers in shared memory.
 // EXPECT    neighbors read neighbors: 4 to 5 sectors/request in place of 32.
 // NUMERICS  two passes; 256 strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/groupnorm_fwd/groupnorm_fwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop: a tile tests every Gaussian, nearest first, for whether its box reaches it.
 // EXPECT    tiles x Gaussians tests, although each Gaussian is in a few lists only.
 // NUMERICS  float sums and quotients, as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

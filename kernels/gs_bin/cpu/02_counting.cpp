@@ -6,7 +6,6 @@
 // EXPECT    work in proportion to Gaussians and entries, instead of tiles x Gaussians.
 // NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     16 bytes a Gaussian.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -6,7 +6,6 @@
 //           twice.
 // NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     16 bytes a Gaussian.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 //           x Gaussians times. As many threads as tiles are few for a GPU.
 // NUMERICS  float sums and quotients, as in the contract.
 // NEEDS     memory for a count of each tile.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_bin/gs_bin.h"

@@ -6,7 +6,6 @@
 //           the threads.
 // NUMERICS  as the parent.
 // NEEDS     memory for a count of each tile.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_bin/gs_bin.h"

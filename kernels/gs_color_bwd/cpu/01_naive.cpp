@@ -2,9 +2,6 @@
 //
 // CHANGE    the naive loop: the color again, to find the channels that were cut; then all coefficients again.
 // EXPECT    twice the forward's loads, and as many stores.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

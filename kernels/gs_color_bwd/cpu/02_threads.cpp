@@ -3,8 +3,6 @@
 // CHANGE    each thread has a contiguous part.
 // EXPECT    near the number of cores, until memory is busy.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE    the naive loop, spread over threads.
 // EXPECT    coefficients are loaded twice; the second time they come from L2.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop: the basis of one direction, then three sums over it.
 // EXPECT    48 coefficients that lie 48 arrays apart: a cache line of each serves sixteen Gaussians, if it stays that long.
 // NUMERICS  sums in the order of the functions.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop, spread over threads.
 // EXPECT    whole sectors; 48 loads of coefficients that do not wait for each other.
 // NUMERICS  sums in the order of the functions.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"

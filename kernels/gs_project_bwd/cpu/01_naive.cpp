@@ -3,8 +3,6 @@
 // CHANGE    the naive loop. Nothing of the forward is kept: computing it again costs less than reading it.
 // EXPECT    some 300 operations a Gaussian, one lane of sixteen.
 // NUMERICS  directly as in the contract's formulas.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

@@ -5,23 +5,15 @@
 //           number of lanes.
 // NUMERICS  quotients as products with a reciprocal.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_project_bwd/gs_project_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_project_bwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/gs_project-inl.h"
+#include "kernels/common/gaussian/project-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Args = GsProjectBwd::Args<float>;
 
@@ -99,16 +91,12 @@ void backward(const Args& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(backward);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(backward);
 void run(const GsProjectBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(backward)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(GsProjectBwd, {.run = run,

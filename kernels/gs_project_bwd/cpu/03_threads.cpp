@@ -3,24 +3,15 @@
 // CHANGE    each thread has a contiguous part, of whole lines.
 // EXPECT    near the number of cores.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_project_bwd/gs_project_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_project_bwd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/gs_project-inl.h"
+#include "kernels/common/gaussian/project-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Args = GsProjectBwd::Args<float>;
 
@@ -98,16 +89,12 @@ void backward(const Args& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(backward);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(backward);
 constexpr int64_t kStretch = 1024;
 
 void run(const GsProjectBwd::Args<float>& x) {

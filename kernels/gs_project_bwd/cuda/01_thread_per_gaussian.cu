@@ -3,9 +3,6 @@
 // CHANGE    the naive loop, spread over threads; the forward is computed once more.
 // EXPECT    whole sectors; some hundred numbers alive at a time, so registers decide how many warps there
 //           are.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_project_bwd/gs_project_bwd.h"

@@ -4,8 +4,6 @@
 // EXPECT    some 130 operations, four divisions and five functions of the C library a Gaussian, one lane of
 //           sixteen.
 // NUMERICS  the determinant as p·r - q^2.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

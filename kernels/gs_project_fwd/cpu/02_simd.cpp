@@ -5,25 +5,16 @@
 //           lanes, less the time of the divisions and roots.
 // NUMERICS  quotients by z and by the determinant as products with a reciprocal.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_project_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/gs_project-inl.h"
-
 #include "hwy/contrib/math/math-inl.h"
+#include "kernels/common/gaussian/project-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Gaussians [begin,end).
 void project(const GsProjectFwd::Args<float>& x, int64_t begin, int64_t end) {
@@ -57,16 +48,12 @@ void project(const GsProjectFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(project);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(project);
 void run(const GsProjectFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(project)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(GsProjectFwd, {.run = run,

@@ -3,26 +3,16 @@
 // CHANGE    each thread has a contiguous part, of whole lines.
 // EXPECT    near the number of cores: some 150 operations for 80 bytes keep memory waiting.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_project_fwd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/gs_project-inl.h"
-
 #include "hwy/contrib/math/math-inl.h"
+#include "kernels/common/gaussian/project-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Gaussians [begin,end).
 void project(const GsProjectFwd::Args<float>& x, int64_t begin, int64_t end) {
@@ -56,16 +46,12 @@ void project(const GsProjectFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(project);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(project);
 constexpr int64_t kStretch = 1024;
 
 void run(const GsProjectFwd::Args<float>& x) {

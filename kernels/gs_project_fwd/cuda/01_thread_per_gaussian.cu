@@ -3,9 +3,6 @@
 // CHANGE    the naive loop, spread over threads.
 // EXPECT    neighbors read neighbors in every array: whole sectors. The camera is the same word for all
 //           lanes.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"

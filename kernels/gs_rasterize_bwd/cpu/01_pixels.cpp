@@ -5,8 +5,6 @@
 // EXPECT    nine scattered additions besides the forward's loads, each waiting for the one of the pixel
 //           before.
 // NUMERICS  sums in the order of the pixels.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

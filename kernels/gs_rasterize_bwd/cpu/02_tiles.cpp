@@ -5,14 +5,12 @@
 //           visited.
 // EXPECT    the chain of additions through memory is gone, and with it the scattered loads.
 // NUMERICS  sums over a tile, then over tiles. d_opacity from the sum of d_e: falloff·d_alpha = d_e/opacity.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 
 namespace klab {

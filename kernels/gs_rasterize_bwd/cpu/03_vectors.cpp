@@ -5,27 +5,19 @@
 // EXPECT    as the forward's 03_vectors. Adding up lanes costs as much as two rows or three.
 // NUMERICS  sums over lanes, then rows, then tiles.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_rasterize_bwd/cpu/03_vectors.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kTile = GsRasterizeFwd::tile;
 
@@ -115,16 +107,12 @@ void walk_all(const GsRasterizeBwd::Args<float>& x, const GsRecord* records, GsG
   for (int64_t t = 0; t < x.shape.tiles(); ++t) walk(x, records, t, out);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(walk_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(walk_all);
 void run(const GsRasterizeBwd::Args<float>& x) {
   const int64_t n = x.shape.n;
   std::vector<GsRecord> records(static_cast<size_t>(n));

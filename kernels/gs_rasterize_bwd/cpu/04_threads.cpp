@@ -6,7 +6,6 @@
 //           Gaussian and thread, written and read once.
 // NUMERICS  sums over a thread's tiles, then over threads.
 // NEEDS     64 bytes a Gaussian and thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -14,21 +13,14 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_rasterize_bwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kTile = GsRasterizeFwd::tile;
 
@@ -119,16 +111,11 @@ void walk_some(const GsRasterizeBwd::Args<float>& x, const GsRecord* records, in
   for (int64_t t = first; t < x.shape.tiles(); t += step) walk(x, records, t, out);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(walk_some);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(walk_some);
 
 GsGradient total(const std::vector<std::vector<GsGradient>>& sums, int64_t g) {
   GsGradient all = sums[0][size_t(g)];

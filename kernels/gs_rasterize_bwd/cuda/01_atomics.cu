@@ -3,8 +3,6 @@
 // CHANGE    the naive loop.
 // EXPECT    all lanes of a warp add to the same nine words at the same time: additions that the memory does one by one.
 // NUMERICS  sums in whatever order they arrive.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"

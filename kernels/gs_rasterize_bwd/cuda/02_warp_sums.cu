@@ -4,8 +4,6 @@
 //           them. A warp in which no pixel takes the Gaussian passes over it.
 // EXPECT    a thirty-second of the atomic additions, for nine sums of five shuffles.
 // NUMERICS  sums over a warp in a tree, then in whatever order they arrive.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"

@@ -4,7 +4,6 @@
 // EXPECT    an eighth of the loads from global memory; the additions are those of the parent.
 // NUMERICS  as the parent.
 // NEEDS     10 KiB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"

@@ -3,9 +3,6 @@
 // CHANGE    the naive loop: a pixel walks through its tile's list.
 // EXPECT    an exponential of the C library for every entry and every one of 256 pixels, although most
 //           Gaussians reach a quarter of them or less; six scattered loads each.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

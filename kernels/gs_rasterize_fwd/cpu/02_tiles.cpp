@@ -5,14 +5,12 @@
 // EXPECT    as many times faster as a Gaussian's box is smaller than a tile, and one line a Gaussian in place of nine scattered
 //           loads a pixel. The state of 256 pixels is 4 KiB: it stays in L1.
 // NUMERICS  as the parent. A pixel that ended has its transmittance negated.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 
 namespace klab {

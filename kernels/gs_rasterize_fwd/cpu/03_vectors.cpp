@@ -6,27 +6,19 @@
 //           number of lanes.
 // NUMERICS  as the parent, T·(1 - alpha) and the exponent by fused multiply-adds.
 // NEEDS     nothing; any number of lanes up to 16.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_rasterize_fwd/cpu/03_vectors.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kTile = GsRasterizeFwd::tile;
 
@@ -99,16 +91,12 @@ void draw_all(const GsRasterizeFwd::Args<float>& x, const GsRecord* records) {
   for (int64_t t = 0; t < x.shape.tiles(); ++t) draw(x, records, t);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(draw_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(draw_all);
 void run(const GsRasterizeFwd::Args<float>& x) {
   std::vector<GsRecord> records(static_cast<size_t>(x.shape.n));
   for (int64_t g = 0; g < x.shape.n; ++g) records[size_t(g)] = gs_record(x, g);

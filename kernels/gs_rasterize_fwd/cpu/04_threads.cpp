@@ -3,29 +3,20 @@
 // CHANGE    a thread takes the next few tiles when it is done with its own; records are made in equal parts.
 // EXPECT    near the number of cores: tiles share no pixels, and have lists of very different lengths.
 // NUMERICS  as the parent: the same bits, whichever thread draws a tile.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/gs_records.h"
+#include "kernels/common/gaussian/records.h"
+#include "kernels/common/simd.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gs_rasterize_fwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kTile = GsRasterizeFwd::tile;
 
@@ -104,16 +95,12 @@ void draw_some(const GsRasterizeFwd::Args<float>& x, const GsRecord* records, st
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(draw_some);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(draw_some);
 void run(const GsRasterizeFwd::Args<float>& x) {
   std::vector<GsRecord> records(static_cast<size_t>(x.shape.n));
   std::atomic<int64_t> next{0};

@@ -3,9 +3,6 @@
 // CHANGE    the naive loop, a block for each tile: every thread loads every Gaussian of the list by itself.
 // EXPECT    all lanes of a warp load the same word, so a request is one sector, but there are ten of them for
 //           each entry and each warp: eight warps repeat loads that one could do for all.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"

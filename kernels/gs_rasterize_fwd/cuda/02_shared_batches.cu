@@ -6,7 +6,6 @@
 //           that all lanes want is one wavefront.
 // NUMERICS  as the parent.
 // NEEDS     9 KiB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"

@@ -4,8 +4,6 @@
 //           entry.
 // EXPECT    bound by reads and writes all over a table that no cache holds.
 // NUMERICS  float; an entry's contributions are added one by one, in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

@@ -6,24 +6,16 @@
 // EXPECT    for a point and level eight reads, additions and writes of a word remain: at least 1.3 times as
 //           fast along rays. At random places both wait for the table: equal.
 // NUMERICS  float; a weight is made as 1 - f or f, both exact, and multiplied in the order x, y, z.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_bwd/cpu/04_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
@@ -200,16 +192,12 @@ void scatter_any(const HashgridBwd::Args<float>& x) {
   x.shape.dim == 3 ? scatter_dim<3>(x) : scatter_dim<2>(x);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(scatter_any);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(scatter_any);
 void run(const HashgridBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashgridBwd, {.run = run,

@@ -8,10 +8,9 @@
 //           there. On fine levels, and for random points, the match gains nothing.
 // NUMERICS  float; lanes of a cell as a tree, then in the order in which warps arrive.
 // NEEDS     compute capability 7.0 (match).
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {

@@ -8,12 +8,11 @@
 //           additions spread over many entries, and gains where they queue.
 // NUMERICS  float; an entry's contributions in the order in which the sort placed them, which atomics decide.
 // NEEDS     scratch of 8 bytes per corner and 8 an entry.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {

@@ -14,7 +14,7 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {

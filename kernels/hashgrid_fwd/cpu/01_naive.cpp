@@ -4,8 +4,6 @@
 // EXPECT    bound by the latency of reads from the whole table, which no cache holds: a point's next read
 //           is at an unrelated place of another level.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

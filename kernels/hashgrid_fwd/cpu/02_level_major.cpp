@@ -6,8 +6,6 @@
 //           costs little. Results also leave in order. At least 1.3 times faster on tables larger than the
 //           caches near the core.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

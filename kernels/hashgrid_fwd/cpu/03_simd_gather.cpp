@@ -6,23 +6,16 @@
 // EXPECT    the arithmetic nearly vanishes; the reads remain. At least twice as fast as its parent.
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of
 //           the contract.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.03_simd_gather
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/03_simd_gather.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 /// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
 template <int kDim>
@@ -154,16 +147,12 @@ void encode_dim(const HashgridFwd::Args<float>& x) {
 
 void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(encode_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(encode_all);
 void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,

@@ -8,23 +8,16 @@
 // NUMERICS  the table's values carry half precision, which is the table's error and not this rung's; widening
 //           is exact and everything after it is float, so it is held to the float bound on the same values.
 // NEEDS     two features or more to be fast; one feature is fetched lane by lane.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/float16.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashgrid_fwd/cpu/04_half_table.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 /// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
 template <int kDim>
@@ -163,16 +156,12 @@ void encode_dim(const HashgridFwd::Args<float>& x) {
 
 void encode_all(const HashgridFwd::Args<float>& x) { x.shape.dim == 3 ? encode_dim<3>(x) : encode_dim<2>(x); }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(encode_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(encode_all);
 void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,

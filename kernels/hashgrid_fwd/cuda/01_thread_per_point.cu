@@ -5,11 +5,9 @@
 //           levels, so a request of 32 lanes needs up to 32 sectors. All levels' tables are in use at the
 //           same time.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {

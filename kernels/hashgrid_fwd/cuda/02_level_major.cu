@@ -5,11 +5,9 @@
 // EXPECT    one level's 4 MB instead of all 50 in the L2 cache: at least 1.3 times faster on tables larger than L2;
 //           and with as many times more threads there is more to switch to while reads are in flight.
 // NUMERICS  float; a product of hat functions a corner, corners summed in order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {

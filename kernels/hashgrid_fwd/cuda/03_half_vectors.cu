@@ -8,12 +8,11 @@
 // NUMERICS  the table's values carry half precision, which is the table's error and not this rung's; widening is
 //           exact, sums are float.
 // NEEDS     a table aligned to its entries; one that is not is read half by half.
-// TRIED     -
 #include <cstring>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {

@@ -13,7 +13,7 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashgrid_device.h"
+#include "kernels/common/hashgrid/device.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 
 namespace klab {

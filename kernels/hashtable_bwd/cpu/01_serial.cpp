@@ -3,8 +3,6 @@
 // CHANGE    the definition: the gradient of the features, times a corner's weight, is added to the corner's entry.
 // EXPECT    every addition reads and writes a line of a table that no cache holds.
 // NUMERICS  float; an entry's contributions in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

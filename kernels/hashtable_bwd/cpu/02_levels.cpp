@@ -5,7 +5,6 @@
 //           cache. At least 1.5 times faster with two threads.
 // NUMERICS  as the parent: an entry's contributions are added in the order of the points, by one thread.
 // NEEDS     no more threads than levels to use them all.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

@@ -4,24 +4,16 @@
 //           additions, which are made point by point as before.
 // EXPECT    a word for each corner and the choice of the function cost more than the additions do. At least 1.5 times faster.
 // NUMERICS  as the parent: an entry's contributions in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashtable_bwd/cpu/03_located.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashtable_corners-inl.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
@@ -108,16 +100,12 @@ void scatter_any(const HashtableBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(scatter_any);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(scatter_any);
 void run(const HashtableBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashtableBwd, {.run = run,

@@ -5,24 +5,16 @@
 // EXPECT    samples along a ray stay in a coarse cell for many points, so most additions to the table are gone there. At least
 //           1.5 times faster along rays.
 // NUMERICS  float; contributions of a run are added up before the entry's value, in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashtable_bwd/cpu/04_runs.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashtable_corners-inl.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
@@ -214,16 +206,12 @@ void scatter_any(const HashtableBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(scatter_any);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(scatter_any);
 void run(const HashtableBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashtableBwd, {.run = run,

@@ -7,24 +7,17 @@
 //           least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     room in L1 for two blocks.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/hashgrid/read_through.h"
+#include "kernels/common/simd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashtable_bwd/cpu/05_prefetch.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashtable_corners-inl.h"
-#include "kernels/common/read_through.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 
@@ -251,16 +244,12 @@ void scatter_any(const HashtableBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(scatter_any);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(scatter_any);
 void run(const HashtableBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashtableBwd, {.run = run,

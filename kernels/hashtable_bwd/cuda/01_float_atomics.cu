@@ -4,11 +4,9 @@
 // EXPECT    atomics are carried out by L2, one lane's address at a time. In a small level many points add to the same few
 //           entries, and additions to one address wait for each other.
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashtable_device.h"
+#include "kernels/common/hashgrid/table_device.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
 namespace klab {

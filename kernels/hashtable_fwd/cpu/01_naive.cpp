@@ -4,8 +4,6 @@
 // EXPECT    bound by the latency of reads from the whole table, which no cache holds, and by the choice of
 //           the hash function, repeated for every corner.
 // NUMERICS  float; a product of weights a corner, corners summed in order.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

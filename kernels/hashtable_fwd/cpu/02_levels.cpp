@@ -5,7 +5,6 @@
 //           two threads.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     no more threads than levels to use them all.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

@@ -6,23 +6,16 @@
 //           neighbors cost the same. At least 2 times faster than its parent.
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add, which keeps the bound of the contract.
 // NEEDS     fewer than 2^31 floats in a level: offsets of a gather are 32 bits.
-// TRIED     -
 #include <string>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashtable_fwd/cpu/03_vectors.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashtable_corners-inl.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 /// Interpolates corner values v[8] along x, then y, then z; the result is v[0].
 HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
@@ -105,16 +98,12 @@ void encode_all(const HashtableFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(encode_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(encode_all);
 void run(const HashtableFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 std::string supported(const HashtableShape& s, const Host&) {

@@ -7,23 +7,16 @@
 //           together. At least 1.3 times faster.
 // NUMERICS  as the parent: the same operations, so the same bits.
 // NEEDS     entries of one feature are gathered as before.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/hashgrid/read_through.h"
+#include "kernels/common/simd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/hashtable_fwd/cpu/04_plain_loads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/hashtable_corners-inl.h"
-#include "kernels/common/read_through.h"
+#include "kernels/common/hashgrid/table_corners-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 /// Interpolates corner values v[8] along x, then y, then z; the result is v[0].
 HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
@@ -194,16 +187,12 @@ void encode_all(const HashtableFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(encode_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(encode_all);
 void run(const HashtableFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 KLAB_VARIANT(HashtableFwd, {.run = run,

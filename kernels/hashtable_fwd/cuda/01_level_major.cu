@@ -6,11 +6,9 @@
 //           together: neighbors along x share a sector with all functions except pcg, where 32 lanes and 8
 //           corners read 256 places.
 // NUMERICS  float; a product of weights a corner, corners summed in order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/hashtable_device.h"
+#include "kernels/common/hashgrid/table_device.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 
 namespace klab {

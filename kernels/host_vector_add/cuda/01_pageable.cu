@@ -7,7 +7,6 @@
 //           copied once more by a core of the host. The kernel itself is a percent of the time.
 // NUMERICS  one addition an element.
 // NEEDS     device memory for three vectors.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/host_vector_add/host_vector_add.h"

@@ -5,8 +5,6 @@
 // EXPECT    a column touches a line of memory for each number: sixteen times the bytes, and a page each where rows are
 //           long. That loop is most of the time.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"
 

@@ -6,8 +6,6 @@
 //           more. Where rows are a power of two long the columns of the parent also fall into few sets of the
 //           cache: five times at least.
 // NUMERICS  as the parent, bit for bit: columns are added up in the same order.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

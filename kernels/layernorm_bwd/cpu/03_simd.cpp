@@ -3,26 +3,16 @@
 // CHANGE    both loops of a row in vectors; the sums of the row in registers, those of the columns in arrays that stay in L1.
 // EXPECT    no chain of additions waits: 1.5 times at least, until one core's share of the bandwidth binds.
 // NUMERICS  16 partial sums for a row with 16 lanes; down a column one each.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_bwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -57,16 +47,11 @@ void rows(const LayernormBwd::Args<float>& x, int64_t i, int64_t end, float* HWY
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(rows);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(rows);
 
 void run(const LayernormBwd::Args<float>& x) {
   static thread_local Scratch memory;

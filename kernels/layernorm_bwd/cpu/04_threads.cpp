@@ -5,27 +5,18 @@
 // EXPECT    up to the number of cores, until memory binds. The joining is one row for each thread.
 // NUMERICS  column sums of each thread, added in order: with another number of threads the last bits differ.
 // NEEDS     nothing. Little work stays on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_bwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -60,16 +51,11 @@ void rows(const LayernormBwd::Args<float>& x, int64_t i, int64_t end, float* HWY
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(rows);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(rows);
 
 void run(const LayernormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for

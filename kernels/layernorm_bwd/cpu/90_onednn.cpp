@@ -4,7 +4,6 @@
 // EXPECT    a pass along the rows for d_x and one for the column sums, in vectors and threads.
 // NUMERICS  float; the root is taken again.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

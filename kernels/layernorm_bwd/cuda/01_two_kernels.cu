@@ -5,8 +5,6 @@
 // EXPECT    x and d_y cross the border three times. The second kernel has no more threads than there are
 //           features: at a thousand, four blocks, on a device that runs a hundred.
 // NUMERICS  32 strided partial sums and tree order along rows; one accumulator down a column.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"

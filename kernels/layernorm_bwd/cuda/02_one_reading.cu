@@ -7,7 +7,6 @@
 //           1.5 times at a thousand features. Longer rows take the parent's two kernels.
 // NUMERICS  256 partial sums and tree order along a row; down a column 32 rows at a time, then the blocks in order.
 // NEEDS     nothing; n/32 rows of scratch.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_bwd/layernorm_bwd.h"

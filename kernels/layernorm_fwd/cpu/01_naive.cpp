@@ -7,7 +7,6 @@
 // NUMERICS  two passes: a deviation is a difference of near numbers, which is exact or nearly so. One float
 //           accumulator, whose roundings lean one way once the sum is millions of times as large as its
 //           terms: only the proven bound holds.
-// NEEDS     nothing.
 // TRIED     E[x^2] - E[x]^2 in one pass: the check refuses it where the mean is far larger than the
 //           deviation.
 #include <cmath>

@@ -5,8 +5,6 @@
 // EXPECT    the two sums cost a sixteenth of the waiting, and the compiler, which may not reorder a sum of
 //           floats but finds sixteen written out, vectorizes them on its own: three times at least.
 // NUMERICS  sixteen partial sums: fewer roundings in a row than the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

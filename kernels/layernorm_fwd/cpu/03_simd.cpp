@@ -5,24 +5,15 @@
 // EXPECT    the compiler's vectors are the four lanes that any processor has; these are 8 or 16. In memory up to 1.5 times,
 //           where one core's share of the bandwidth begins to bind; in L2 at least twice.
 // NUMERICS  64 partial sums with 16 lanes; two passes as before.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_fwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -98,16 +89,12 @@ void normalize(const LayernormFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(normalize);
 void run(const LayernormFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x); }
 
 KLAB_VARIANT(LayernormFwd, {.run = run,

@@ -4,25 +4,16 @@
 // EXPECT    one core does not ask for all that memory can give: up to the number of cores, until memory binds.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     nothing. Few features in all stay on one thread; so does a single row, however long.
-// TRIED     -
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_fwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -99,27 +90,17 @@ void normalize(const LayernormFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(normalize);
-
 void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   const int64_t n = x.shape.n;
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (n * x.shape.c < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, n * k / parts, n * (k + 1) / parts);
-  }
+  parallel_ranges(n, n * x.shape.c >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(LayernormFwd, {.run = run,

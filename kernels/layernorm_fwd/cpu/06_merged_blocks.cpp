@@ -7,28 +7,19 @@
 //           with the stores. Shorter rows go the parent's way.
 // NUMERICS  the squares of a block are about its own mean; the merge adds positive numbers only. One more
 //           term in the bound than two passes, mean over deviation times: moments.h.
-// NEEDS     nothing.
 // TRIED     Welford's update number by number: a division for each feature and lane.
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_fwd/cpu/06_merged_blocks.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -140,16 +131,11 @@ void normalize(const LayernormFwd::Args<float>& x, int64_t i, int64_t end, bool 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(normalize);
 
 void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
@@ -158,12 +144,7 @@ void run(const LayernormFwd::Args<float>& x) {
   // A line that two short rows share would leave in two parts, each a separate write.
   const bool stream = all >= kBeyond && (x.shape.c >= 1024 || x.shape.c % 16 == 0);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all < kEnough) return part(x, 0, n, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, n * k / parts, n * (k + 1) / parts, stream);
-  }
+  parallel_ranges(n, all >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(LayernormFwd, {.run = run,

@@ -4,7 +4,6 @@
 // EXPECT    two passes in vectors, threads, plain stores.
 // NUMERICS  float.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -5,8 +5,6 @@
 // EXPECT    nine barriers a sum, twice, and half of the threads idle after the first: at a thousand features
 //           a thread has four of them, and it mostly waits. The row is requested three times.
 // NUMERICS  two passes; strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"

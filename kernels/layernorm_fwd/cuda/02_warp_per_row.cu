@@ -5,8 +5,6 @@
 // EXPECT    no barrier where there were 18 a row; as many requests. At a thousand features a lane adds up 32 of them and
 //           then talks for five steps, twice: several times the parent. For few long rows it is the wrong way round.
 // NUMERICS  two passes; 32 strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"

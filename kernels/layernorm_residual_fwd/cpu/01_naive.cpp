@@ -5,8 +5,6 @@
 // EXPECT    the sum goes to memory and comes back, a quarter more bytes than compulsory; the chains of
 //           additions of the normalization are most of the time.
 // NUMERICS  as layernorm_fwd.cpu.01_naive; the sum is rounded once.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -4,25 +4,15 @@
 //           needed.
 // EXPECT    the sum crosses the border to memory once, not twice, and no chain waits: four times at least.
 // NUMERICS  64 partial sums with 16 lanes; the sum is rounded once, as it is written.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_residual_fwd/cpu/02_fused.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -48,16 +38,11 @@ void normalize(const LayernormResidualFwd::Args<float>& x, int64_t i, int64_t en
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(normalize);
 
 void run(const LayernormResidualFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.n); }
 

@@ -4,28 +4,18 @@
 // EXPECT    of the 24 bytes of an element that move, with two lines read before they are written, 4 go: up to 1.2 times.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
-#include <omp.h>
-
 #include <cmath>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
+#include "kernels/common/threads.h"
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/layernorm_residual_fwd/cpu/04_streaming.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/cache_control.h"
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -52,28 +42,19 @@ void normalize(const LayernormResidualFwd::Args<float>& x, int64_t i, int64_t en
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(normalize);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(normalize);
 
 void run(const LayernormResidualFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
   const bool stream = worth_streaming(all * x.shape.c, x.shape.c);
   const auto part = HWY_DYNAMIC_DISPATCH(normalize);
-  if (all * x.shape.c < kEnough) return part(x, 0, all, stream);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, all * k / parts, all * (k + 1) / parts, stream);
-  }
+  parallel_ranges(all, all * x.shape.c >= kEnough, 1,
+                  [&](int64_t i, int64_t end) { part(x, i, end, stream); });
 }
 
 KLAB_VARIANT(LayernormResidualFwd, {.run = run,

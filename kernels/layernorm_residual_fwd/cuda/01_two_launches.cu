@@ -4,8 +4,6 @@
 //           which reads it three times.
 // EXPECT    the sum is written and read again: 5 numbers an element cross the border to memory where 4 are compulsory.
 // NUMERICS  two passes; 32 strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"

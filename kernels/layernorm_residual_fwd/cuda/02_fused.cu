@@ -6,7 +6,6 @@
 //           At least 1.3 times. Rows longer than 1,024 read their own sums again.
 // NUMERICS  two passes; 128 strided partial sums.
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go by single features.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"

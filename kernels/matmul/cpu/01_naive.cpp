@@ -4,8 +4,6 @@
 // EXPECT    one multiply-add an addition's latency, and worse where a column of B no longer fits into a
 //           cache: its elements lie n floats apart, so that each costs its own cache line.
 // NUMERICS  float accumulator, one chain of k additions.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/matmul/matmul.h"
 

@@ -5,8 +5,6 @@
 //           compiler can make vectors of them: at least 5 times at 512, more where columns of B fell out
 //           of the caches.
 // NUMERICS  float accumulator in memory, one chain of k additions: the same bits as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -6,8 +6,6 @@
 //           1.1 times at 1000. About nothing at 256, where all of B fits L2 anyway, and little at 1024:
 //           rows 4096 bytes apart push each other out of a cache however small the block is.
 // NUMERICS  float; chains of at most 256 additions, then one addition a block.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 

@@ -6,7 +6,6 @@
 //           this moves it once: at least 1.5 times. Above 24 rows it is the parent.
 // NUMERICS  as the parent.
 // NEEDS     nothing more than the parent.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -14,20 +13,14 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/matmul/matmul.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matmul/cpu/07_skinny.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
 #include "kernels/common/sgemm_pack-inl.h"
 #include "kernels/common/sgemm_tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using sgemm::kRows;
 using sgemm::whole;
@@ -196,16 +189,12 @@ void multiply(const Matmul::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(multiply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(multiply);
 void run(const Matmul::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks; then the most rows that are few.

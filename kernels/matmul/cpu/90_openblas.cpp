@@ -4,7 +4,6 @@
 // EXPECT    the speed of decades of hand-written assembly on this machine.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
-// TRIED     -
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -12,7 +11,7 @@
 #include "harness/core/registrar.h"
 #include "reference/matmul/matmul.h"
 #ifdef KLAB_HAVE_OPENBLAS
-#include "kernels/common/openblas_threads.h"
+#include "kernels/common/vendor/openblas_threads.h"
 #endif
 
 namespace klab {

@@ -4,7 +4,6 @@
 // EXPECT    close to the multiply-add peak at large sizes, and good at odd ones.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <algorithm>
 #include <stdexcept>
 #include <string>

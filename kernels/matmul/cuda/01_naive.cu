@@ -6,8 +6,6 @@
 //           sectors/request where 4 would do. Stores of C touch 32 rows as well. 2n³ floats are asked for,
 //           at 1/4 operation per byte: a percent or two of the peak.
 // NUMERICS  float, fused multiply-add on the GPU; one chain of k additions.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

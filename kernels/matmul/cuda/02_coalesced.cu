@@ -6,8 +6,6 @@
 //           all lanes want is 1 sector in place of 32. 33 sectors for a multiply-add of the warp become 5:
 //           several times faster, and still 2n³ floats asked for.
 // NUMERICS  as the parent: the same sum in the same order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

@@ -8,7 +8,6 @@
 //           floats. Up to twice the parent.
 // NUMERICS  as the parent.
 // NEEDS     4 KB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

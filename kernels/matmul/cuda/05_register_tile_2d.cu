@@ -8,7 +8,6 @@
 //           the two rows of A into one, 1 conflict.
 // NUMERICS  as the parent.
 // NEEDS     8 KB of shared memory; about 100 registers per thread, so that two blocks of 256 threads fit.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

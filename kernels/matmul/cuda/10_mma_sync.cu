@@ -10,11 +10,10 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A
 //           and B.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/matmul/round_matrix.h"
 #include "kernels/common/mma.h"
-#include "kernels/common/round_matrix.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -4,9 +4,8 @@
 // EXPECT    close to the multiply-add peak from a thousand upwards; no tensor cores.
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU, and libcublas next to its driver.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

@@ -4,9 +4,8 @@
 // EXPECT    the measure of 10_mma_sync and 11_wgmma_tma: the same rounding, the same units.
 // NUMERICS  factors rounded to bf16, products summed in float.
 // NEEDS     a GPU of compute capability 8.0, and libcublas next to its driver.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {

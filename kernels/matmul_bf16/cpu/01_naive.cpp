@@ -3,8 +3,6 @@
 // CHANGE    the definition; each factor is made a float before it is multiplied.
 // EXPECT    one chain of additions, and a cache line for each element of a column of B.
 // NUMERICS  float accumulator; products are exact.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 

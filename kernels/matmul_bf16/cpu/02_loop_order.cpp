@@ -5,8 +5,6 @@
 // EXPECT    whole vectors where the parent had one number: five times it and more. Each multiply-add needs a
 //           conversion, so a float product does as much in less time: the format has saved bytes only.
 // NUMERICS  float accumulators in memory; the parent's order of summation.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

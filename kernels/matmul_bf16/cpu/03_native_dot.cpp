@@ -7,7 +7,6 @@
 // NUMERICS  float sums, rounded to nearest; the instruction takes denormal factors and sums for zero whatever the processor's
 //           mode is (Intel SDM, VDPBF16PS), which the contract's bound contains.
 // NEEDS     AVX-512 BF16.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -4,7 +4,6 @@
 // EXPECT    the processor's dot products where it has them; an emulation on other processors with AVX-512.
 // NUMERICS  float sums.
 // NEEDS     oneDNN when klab is built; AVX-512.
-// TRIED     -
 #include <algorithm>
 #include <string>
 

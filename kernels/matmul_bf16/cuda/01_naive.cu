@@ -3,8 +3,6 @@
 // CHANGE    the naive kernel: a dot product a thread, neighbors along a row of C; factors become floats one by one.
 // EXPECT    a warp reads one element of A and 64 bytes of B for 32 multiply-adds: requests bind, not arithmetic.
 // NUMERICS  float, fused multiply-add on the GPU; one chain of k additions.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bf16/matmul_bf16.h"

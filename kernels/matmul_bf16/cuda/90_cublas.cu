@@ -5,9 +5,8 @@
 //           a warp.
 // NUMERICS  bfloat16 factors, products summed in float.
 // NEEDS     a GPU of compute capability 8.0, and libcublas next to its driver.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 
 namespace klab {

@@ -4,8 +4,6 @@
 // EXPECT    d_a walks along rows of both its operands, but waits for one addition after the other; d_b
 //           walks down columns of both its operands and fetches two cache lines for each product.
 // NUMERICS  float accumulator, one chain of n (d_a) or m (d_b) additions.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 

@@ -5,8 +5,6 @@
 //           need not wait.
 // EXPECT    d_b gains as the forward's loop order does; d_a gains the lanes. At least 4 times at 512.
 // NUMERICS  float accumulators; d_a: 16 chains of n/16 additions, then their sum; d_b: one chain of m.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,25 +8,18 @@
 // NUMERICS  float, fused multiply-add where the machine has it; chains of at most 384 additions, then one
 //           a block.
 // NEEDS     nothing; scratch memory for one block of each operand.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matmul_bwd/cpu/03_packed_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
 #include "kernels/common/sgemm_pack-inl.h"
 #include "kernels/common/sgemm_tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using sgemm::kRows;
 using sgemm::whole;
@@ -100,16 +93,12 @@ void gradients(const MatmulBwd::Args<float>& x) {
   product(k, n, m, {x.a, k, true}, {x.d_c, n, false}, x.d_b);  // d_b = Aᵀ·d_c
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
 void run(const MatmulBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.

@@ -5,7 +5,6 @@
 // NUMERICS  as the parent: the same additions in the same order, so the same bits with any number of
 //           threads.
 // NEEDS     OpenMP. No atomics: no two threads write the same element.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -13,20 +12,14 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matmul_bwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
 #include "kernels/common/sgemm_pack-inl.h"
 #include "kernels/common/sgemm_tile-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
+
 namespace sgemm = klab::sgemm::HWY_NAMESPACE;
 using sgemm::kRows;
 using sgemm::whole;
@@ -153,16 +146,12 @@ void gradients(const MatmulBwd::Args<float>& x) {
   product(k, n, m, {x.a, k, true}, {x.d_c, n, false}, x.d_b);  // d_b = Aᵀ·d_c
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
 void run(const MatmulBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.

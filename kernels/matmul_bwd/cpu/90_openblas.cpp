@@ -4,7 +4,6 @@
 // EXPECT    twice the forward's time.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     OpenBLAS when klab is built; dimensions below 2^31.
-// TRIED     -
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -12,7 +11,7 @@
 #include "harness/core/registrar.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #ifdef KLAB_HAVE_OPENBLAS
-#include "kernels/common/openblas_threads.h"
+#include "kernels/common/vendor/openblas_threads.h"
 #endif
 
 namespace klab {

@@ -4,7 +4,6 @@
 // EXPECT    twice the forward's time.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     oneDNN when klab is built.
-// TRIED     -
 #include <algorithm>
 #include <stdexcept>
 #include <string>

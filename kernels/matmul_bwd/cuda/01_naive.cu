@@ -5,8 +5,6 @@
 //           sectors for 32 multiply-adds. d_a is not: its lanes read 32 rows of B, n apart, 33 sectors. So
 //           d_a takes several times as long, for the same work.
 // NUMERICS  float, fused multiply-add on the GPU; one chain of n (d_a) or m (d_b) additions.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bwd/matmul_bwd.h"

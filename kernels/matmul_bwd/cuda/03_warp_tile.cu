@@ -9,7 +9,6 @@
 // NUMERICS  as the parent.
 // NEEDS     8.4 KB of shared memory. Rows that are a multiple of 4 floats and matrices that begin on 16 bytes
 //           for the fast path.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bwd/matmul_bwd.h"

@@ -9,11 +9,10 @@
 //           of the class, and length·2^-24 for the sum.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A, B
 //           and d_c.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/matmul/round_matrix.h"
 #include "kernels/common/mma.h"
-#include "kernels/common/round_matrix.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {

@@ -3,8 +3,6 @@
 // CHANGE    the definition.
 // EXPECT    decoding binds: two calls of the mathematical library for each product.
 // NUMERICS  float sums of exact products, in order of p.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/formats.h"
 #include "reference/matmul_fp8/matmul_fp8.h"

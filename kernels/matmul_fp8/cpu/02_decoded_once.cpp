@@ -6,7 +6,6 @@
 //           times the parent. No processor here multiplies e4m3; the format saves memory, not time.
 // NUMERICS  as the parent.
 // NEEDS     64 KB of scratch.
-// TRIED     -
 #include <algorithm>
 #include <array>
 

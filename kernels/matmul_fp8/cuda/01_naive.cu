@@ -5,8 +5,6 @@
 // EXPECT    a warp's request of B is 32 bytes, one sector, and of A one byte: two requests for each 32
 //           multiply-adds.
 // NUMERICS  float sums of exact products, in order of p.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_fp8/matmul_fp8.h"

@@ -12,7 +12,7 @@
 // NEEDS     compute capability 8.9; 9 KB of shared memory.
 // TRIED     see NOTES.md, cuda.02_mma_sync
 #include "harness/core/registrar.h"
-#include "kernels/common/byte_tiles.h"
+#include "kernels/common/matmul/byte_tiles.h"
 #include "kernels/common/mma.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
 

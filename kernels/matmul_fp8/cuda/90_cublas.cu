@@ -11,7 +11,7 @@
 // NEEDS     a GPU of compute capability 8.9, libcublasLt next to its driver; m, n and k multiples of 16.
 // TRIED     see NOTES.md
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas_lt.h"
+#include "kernels/common/vendor/cublas_lt.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
 
 namespace klab {

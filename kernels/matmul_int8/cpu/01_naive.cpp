@@ -3,8 +3,6 @@
 // CHANGE    the definition, as three loops.
 // EXPECT    a cache line for each byte of a column of B.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/matmul_int8/matmul_int8.h"
 

@@ -5,8 +5,6 @@
 // EXPECT    vectors in place of single bytes: five times the parent. A byte is widened to 32 bits before it is multiplied, so
 //           a vector has no more products than with floats: three quarters of the format are lost again.
 // NUMERICS  exact sums; a conversion and a product.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,24 +5,14 @@
 // EXPECT    twice the products of a float instruction. A widening for each load, and one sum over lanes for each result: twice
 //           the parent.
 // NUMERICS  exact sums; a conversion and a product.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/matmul_int8/matmul_int8.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matmul_int8/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kColumns = 4;
 
@@ -63,16 +53,11 @@ void multiply(const MatmulInt8::Args<float>& x, const int8_t* a, int8_t* b, int6
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(multiply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(multiply);
 
 void run(const MatmulInt8::Args<float>& x) {
   constexpr int64_t kLanes = 32, kColumns = 4;  // no vector of 16-bit integers has more

@@ -8,7 +8,6 @@
 //           Four times the parent, whose instruction does 32 and reads two factors for each.
 // NUMERICS  exact sums; a conversion and a product.
 // NEEDS     AVX-512 VNNI.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 #include <string>

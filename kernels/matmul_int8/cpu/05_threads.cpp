@@ -5,7 +5,6 @@
 // EXPECT    as many times the parent as there are cores.
 // NUMERICS  the parent's, bit for bit.
 // NEEDS     AVX-512 VNNI.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

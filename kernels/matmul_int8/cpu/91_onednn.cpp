@@ -5,7 +5,6 @@
 // NUMERICS  sums in 32 bits. Without VNNI oneDNN adds products in 16 bits that saturate, so it runs only with
 //           it.
 // NEEDS     oneDNN when klab is built; AVX-512 VNNI.
-// TRIED     -
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -3,8 +3,6 @@
 // CHANGE    the naive kernel: a dot product a thread, neighbors along a row of C, a byte at a time.
 // EXPECT    a warp's request of B is 32 bytes, one sector, and of A one byte: a request for each 32 multiply-adds.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_int8/matmul_int8.h"

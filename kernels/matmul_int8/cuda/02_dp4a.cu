@@ -6,10 +6,9 @@
 //           does 2: ten times the parent.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
 // NEEDS     compute capability 6.1; 9 KB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/byte_tiles.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/matmul/byte_tiles.h"
 #include "reference/matmul_int8/matmul_int8.h"
 
 namespace klab {

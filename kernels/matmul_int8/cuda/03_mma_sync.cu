@@ -6,9 +6,8 @@
 //           parent.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
 // NEEDS     compute capability 8.0; 9 KB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/byte_tiles.h"
+#include "kernels/common/matmul/byte_tiles.h"
 #include "kernels/common/mma.h"
 #include "reference/matmul_int8/matmul_int8.h"
 

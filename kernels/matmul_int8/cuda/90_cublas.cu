@@ -6,9 +6,8 @@
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
 // NEEDS     a GPU of compute capability 8.0, libcublas next to its driver; n and k multiples of 4; device
 //           memory for the sums.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/matmul_int8/matmul_int8.h"
 
 namespace klab {

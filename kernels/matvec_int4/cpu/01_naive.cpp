@@ -4,8 +4,6 @@
 // EXPECT    4.5 bits a weight leave memory with little to do; shifts, masks, conversions and one chain of additions bind: three
 //           or four cycles a weight, when memory would bring one in a tenth of a nanosecond.
 // NUMERICS  float; a sum per block, scaled, and a sum of blocks.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/float16.h"

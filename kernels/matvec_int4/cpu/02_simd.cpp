@@ -4,22 +4,12 @@
 //           next sixteen. The scale is multiplied into vectors of sums, which are joined once a row.
 // EXPECT    some twelve instructions for 32 weights in place of a hundred: six times the parent and more.
 // NUMERICS  float; up to 32 partial sums.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/float16.h"
 #include "reference/matvec_int4/matvec_int4.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matvec_int4/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Rows [i, end).
 void multiply(const MatvecInt4::Args<float>& x, int64_t i, int64_t end) {
@@ -50,16 +40,11 @@ void multiply(const MatvecInt4::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(multiply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(multiply);
 
 void run(const MatvecInt4::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x, 0, x.shape.n); }
 

@@ -3,24 +3,13 @@
 // CHANGE    each thread takes a run of rows where there are enough weights for it.
 // EXPECT    as many times the parent as there are cores, until memory binds.
 // NUMERICS  the parent's, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
-#include <omp.h>
-
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/float16.h"
 #include "reference/matvec_int4/matvec_int4.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/matvec_int4/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Rows [i, end).
 void multiply(const MatvecInt4::Args<float>& x, int64_t i, int64_t end) {
@@ -51,27 +40,17 @@ void multiply(const MatvecInt4::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(multiply);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(multiply);
-
 void run(const MatvecInt4::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 16;  // weights worth waking a team for
   const int64_t n = x.shape.n;
   const auto part = HWY_DYNAMIC_DISPATCH(multiply);
-  if (n * x.shape.k() < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, n * t / parts, n * (t + 1) / parts);
-  }
+  parallel_ranges(n, n * x.shape.k() >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(MatvecInt4, {.run = run,

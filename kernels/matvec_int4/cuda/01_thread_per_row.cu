@@ -4,8 +4,6 @@
 // EXPECT    the lanes of a warp stand in 32 rows: each byte is its own sector, 32 sectors/request where one
 //           would do.
 // NUMERICS  float; a sum per block, scaled, and a sum of blocks.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matvec_int4/matvec_int4.h"

@@ -6,7 +6,6 @@
 //           memory.
 // NUMERICS  float; 32 partial sums.
 // NEEDS     nothing; where q does not begin on 4 bytes, a byte at a time.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matvec_int4/matvec_int4.h"

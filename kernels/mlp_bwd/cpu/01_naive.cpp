@@ -4,8 +4,6 @@
 // EXPECT    as slow as the naive forward for each operation; sums into d_weights are at least independent of
 //           each other.
 // NUMERICS  float sums in order; d_weights adds up all samples in one float.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <vector>
 

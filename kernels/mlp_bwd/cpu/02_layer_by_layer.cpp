@@ -6,7 +6,6 @@
 //           partial sums, added up at the end of a chunk.
 // NUMERICS  float sums; d_weights in partial sums of a chunk.
 // NEEDS     (hidden + 2)·max(width, out)·n floats of scratch, kept between calls.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

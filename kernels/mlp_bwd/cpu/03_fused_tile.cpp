@@ -6,7 +6,6 @@
 //           bytes apart now, not n floats. The arithmetic is the same.
 // NUMERICS  as the parent.
 // NEEDS     (hidden + 3) tiles; nothing that grows with n.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

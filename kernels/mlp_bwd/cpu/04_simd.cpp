@@ -8,26 +8,16 @@
 //           instructions for four multiply-adds.
 // NUMERICS  float, multiply and add fused.
 // NEEDS     as the parent.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/04_simd.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 
-HWY_BEFORE_NAMESPACE();
-
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
@@ -140,16 +130,12 @@ void network(const MlpBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(network);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(network);
 void run(const MlpBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpBwd, {.run = run,

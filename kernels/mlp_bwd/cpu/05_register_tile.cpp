@@ -7,25 +7,16 @@
 //           the parent's dot products and takes most of the time now. 1.2 times the parent or a little more.
 // NUMERICS  float, multiply and add fused; sums over units in the parent's order.
 // NEEDS     (hidden + 3) tiles and two copies of the weights; nothing that grows with n.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/05_register_tile.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
@@ -194,16 +185,12 @@ void network(const MlpBwd::Args<float>& x) {
   for (int64_t i = 0; i < s.n; i += kTile) tile(x, i, std::min(kTile, s.n - i), w);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(network);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(network);
 void run(const MlpBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpBwd, {.run = run,

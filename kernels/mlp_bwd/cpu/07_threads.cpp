@@ -13,22 +13,14 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_bwd/cpu/07_threads.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
@@ -264,16 +256,11 @@ void network(const MlpBwd::Args<float>& x, int64_t begin, int64_t end, float* gr
       gradient = std::copy_n(w.sums + w.layer_begin[size_t(l)] + r * padded(s.from(l)), s.from(l), gradient);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(network);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(network);
 
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 

@@ -10,7 +10,6 @@
 //           activation rounds to zero has no gradient.
 // NEEDS     AVX-512 BF16; (hidden + 4) tiles in each layout, two copies of the weights and one of their
 //           gradients.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/mlp_bf16.h"
+#include "kernels/common/mlp/bf16.h"
 #include "kernels/common/scratch.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 

@@ -7,7 +7,6 @@
 //           for itself: 8 bytes for each multiply-add, from L2 at best. Far from any peak.
 // NUMERICS  float. A weight's sum is 32 chains of n/32 additions and a tree, in the same order every time.
 // NEEDS     device memory for the activations of all hidden layers and two layers of gradients.
-// TRIED     -
 #include <algorithm>
 #include <string>
 #include <utility>

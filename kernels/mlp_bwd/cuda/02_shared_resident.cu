@@ -16,7 +16,7 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
+#include "kernels/common/mlp/device.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -10,13 +10,12 @@
 //           same every time.
 // NEEDS     compute capability 8.0; 160 KB of shared memory for the activations of all layers, two layers of
 //           gradients and the largest layer's weights.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_wmma.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/wmma.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -11,13 +11,12 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory for the inputs of
 //           all layers, one layer of gradients and the largest layer's weights.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_rows.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/rows.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -9,13 +9,12 @@
 //           float sums; values below 2^-39 of the largest are lost. The order of the 16 products of one
 //           instruction is the hardware's; the executor adds them exactly and rounds once.
 // NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory, as the parent.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_halves.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/halves.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -19,8 +19,8 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_fp8.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/fp8.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 
 namespace klab {

@@ -4,8 +4,6 @@
 // EXPECT    a few percent of the arithmetic peak at best: each unit is one chain of dependent additions, and
 //           each input channel of a sample lies n floats from the next.
 // NUMERICS  float sums in order.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <vector>
 

@@ -7,7 +7,6 @@
 //           512 bytes of traffic, written once and read once.
 // NUMERICS  as the parent: the same sums in the same order.
 // NEEDS     2·width·n floats of scratch, kept between calls.
-// TRIED     -
 #include <cmath>
 #include <vector>
 

@@ -11,21 +11,13 @@
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_fwd/cpu/04_fused_tile.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
@@ -150,16 +142,12 @@ void network(const MlpFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(network);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(network);
 void run(const MlpFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpFwd, {.run = run,

@@ -12,21 +12,13 @@
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/mlp_fwd/cpu/07_prefetch.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
 
 #include "hwy/aligned_allocator.h"
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
@@ -170,16 +162,11 @@ void network(const MlpFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(network);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(network);
 
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/mlp_bf16.h"
+#include "kernels/common/mlp/bf16.h"
 #include "kernels/common/scratch.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 

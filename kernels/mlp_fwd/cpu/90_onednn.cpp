@@ -6,7 +6,6 @@
 //           activation through memory.
 // NUMERICS  float; order of summation and the logistic are the library's.
 // NEEDS     oneDNN when built; 2·width·n floats of scratch, kept between calls.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"

@@ -8,7 +8,6 @@
 //           besides.
 // NUMERICS  float; one chain of additions a unit.
 // NEEDS     device memory for two layers of activations.
-// TRIED     -
 #include <string>
 #include <utility>
 

@@ -8,12 +8,11 @@
 //           times the parent.
 // NUMERICS  as the parent.
 // NEEDS     in and width of at most 192: two buffers of 48 KB.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
+#include "kernels/common/mlp/device.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

@@ -9,13 +9,12 @@
 // NUMERICS  weights, inputs and activations rounded to bfloat16 (u = 2^-8), float sums: 2u·|W||h| a layer,
 //           which the reference's recurrence carries with that u; its terms leave room for two.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_wmma.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/wmma.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

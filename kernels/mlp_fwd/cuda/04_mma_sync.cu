@@ -8,13 +8,12 @@
 //           twice the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_rows.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/rows.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

@@ -17,8 +17,8 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/mlp_device.h"
-#include "kernels/common/mlp_fp8.h"
+#include "kernels/common/mlp/device.h"
+#include "kernels/common/mlp/fp8.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

@@ -5,11 +5,10 @@
 //           come back twice: a network 64 wide is bound by that.
 // NUMERICS  float, fused multiply-add.
 // NEEDS     a GPU with its driver and libcublas; device memory for two layers of activations.
-// TRIED     -
 #include <utility>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/cublas.h"
+#include "kernels/common/vendor/cublas.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
 namespace klab {

@@ -5,7 +5,6 @@
 // EXPECT    3 passes over arrays that one would do for, an entry at a time.
 // NUMERICS  float; terms of a tensor's step count in double, because 1 - beta^step cancels for small steps.
 // NEEDS     an array as long as the parameters.
-// TRIED     -
 #include <cmath>
 #include <vector>
 

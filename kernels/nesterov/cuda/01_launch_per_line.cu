@@ -5,9 +5,8 @@
 //           for launches.
 // NUMERICS  float; values that depend on the tensor alone in double, by one thread of a block.
 // NEEDS     scratch of 4 bytes per entry.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/nesterov/nesterov.h"
 
 namespace klab {

@@ -3,10 +3,8 @@
 // CHANGE    one launch per tensor in place of 3: each array is read once and written once.
 // EXPECT    20 bytes per entry, the compulsory ones: near the bandwidth for large tensors; small ones still cost a launch each.
 // NUMERICS  as the parent: the same operations.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/nesterov/nesterov.h"
 
 namespace klab {

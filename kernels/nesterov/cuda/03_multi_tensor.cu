@@ -6,9 +6,8 @@
 //           sizes are.
 // NUMERICS  as the parent: the same operations.
 // NEEDS     arrays that begin at multiples of 16 bytes for whole accesses; others go one entry at a time.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/optimizer_device.h"
+#include "kernels/common/optimizer/device.h"
 #include "reference/nesterov/nesterov.h"
 
 namespace klab {

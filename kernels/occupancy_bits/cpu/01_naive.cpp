@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loops.
 // EXPECT   4 bytes a cell, twice: the mean must be known first.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/occupancy_bits/occupancy_bits.h"
 

@@ -2,9 +2,6 @@
 //
 // CHANGE   threads take runs of cells for both passes.
 // EXPECT   near the number of cores, or the bandwidth of the memory.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,9 +3,6 @@
 // CHANGE   a launch adds up by atomics, a second one makes a byte a thread.
 // EXPECT   a lane reads eight neighboring values by eight requests, 32 bytes from the next lane: every
 //          request of the second launch touches 32 sectors. One atomic a cell on one address.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/occupancy_bits/occupancy_bits.h"

@@ -3,9 +3,6 @@
 // CHANGE   lanes of a warp compare neighboring values, and __ballot_sync is the word of the field; sums are
 //          taken in registers and by shuffles, one atomic a warp.
 // EXPECT   four sectors/request instead of 32, and a thousandth of the atomics.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/occupancy_bits/occupancy_bits.h"

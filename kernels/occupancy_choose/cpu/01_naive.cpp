@@ -3,9 +3,6 @@
 // CHANGE   the naive loop; the generator once for four cells.
 // EXPECT   ten rounds of the generator, some 60 instructions, for four cells; the branch that a random number
 //          decides.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

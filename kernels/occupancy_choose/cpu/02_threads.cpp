@@ -3,9 +3,6 @@
 // CHANGE   each thread chooses from pieces of 4096 cells into their own place; a running sum closes up the
 //          gaps.
 // EXPECT   near the number of cores; values that are moved twice lie in a cache.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <vector>
 

@@ -3,9 +3,6 @@
 // CHANGE   blocks count the chosen cells, one thread adds up the blocks, blocks choose again and write.
 // EXPECT   the generator runs twice for a thread of four cells; the time of the single thread is negligible
 //          for some hundred blocks.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop, cells shared out among the cores.
 // EXPECT   the generator: ten rounds a cell.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/philox.h"
 #include "reference/occupancy_place/occupancy_place.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the loop over cells spread over threads.
 // EXPECT   coalesced; the integer arithmetic of the generator binds.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loops.
 // EXPECT   a pass over the values, then exponentials one after the other at ascending places.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cmath>
 

@@ -2,9 +2,6 @@
 //
 // CHANGE   threads take runs; no cell occurs twice, so nothing is shared.
 // EXPECT   near the number of cores.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cmath>
 

@@ -3,9 +3,6 @@
 // CHANGE   a launch for each of the two loops.
 // EXPECT   the second one scatters, at ascending places: lanes of a warp share sectors if many cells were
 //          chosen.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/occupancy_update/occupancy_update.h"

@@ -4,9 +4,6 @@
 //          sample's, which were not chosen.
 // EXPECT   every value is read and written once: 8 bytes a cell instead of up to 16. If few were chosen,
 //          threads walk over gaps.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/occupancy_update/occupancy_update.h"

@@ -3,8 +3,6 @@
 // CHANGE    the loop over rays spread over threads.
 // EXPECT    a logarithm a ray; the launch takes longer than the kernel.
 // NUMERICS  float.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop.
 // EXPECT    bound by the logarithm; there are only as many as rays.
 // NUMERICS  float.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop.
 // EXPECT    a branch on every channel.
 // NUMERICS  one rounding an operation.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"

@@ -3,24 +3,15 @@
 // CHANGE    vectors; the case distinction is a clamp.
 // EXPECT    many times the parent in cache; the bandwidth beyond it.
 // NUMERICS  a third is a factor instead of a division.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pixel_loss_bwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void gradient(const PixelLossBwd::Args<float>& x, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
@@ -43,16 +34,12 @@ void gradient(const PixelLossBwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradient);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradient);
 void run(const PixelLossBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(PixelLossBwd, {.run = run,

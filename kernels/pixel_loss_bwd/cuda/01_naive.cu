@@ -4,8 +4,6 @@
 // EXPECT    coalesced, 40 bytes per pixel in ten requests: copy bandwidth when pixels are many; in a training step the
 //           launch takes longer than the kernel.
 // NUMERICS  one rounding an operation.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"

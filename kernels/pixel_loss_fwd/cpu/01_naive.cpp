@@ -3,8 +3,6 @@
 // CHANGE    the naive loop.
 // EXPECT    branches on every channel.
 // NUMERICS  one rounding an operation.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,24 +3,15 @@
 // CHANGE    with s = min(|e|, d) both cases are s·(|e| - s/2): no branch, so lanes do not part.
 // EXPECT    many times the parent in cache; the bandwidth beyond it.
 // NUMERICS  fused multiply-adds; a third is a factor instead of a division.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pixel_loss_fwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void loss(const PixelLossFwd::Args<float>& x, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
@@ -41,16 +32,12 @@ void loss(const PixelLossFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(loss);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(loss);
 void run(const PixelLossFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(loss)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(PixelLossFwd, {.run = run,

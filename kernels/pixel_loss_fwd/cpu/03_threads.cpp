@@ -3,26 +3,16 @@
 // CHANGE    each thread takes a run of pixels.
 // EXPECT    the bandwidth of the memory; a training step's few thousand pixels stay on one core.
 // NUMERICS  as the parent, bit for bit.
-// NEEDS     nothing.
-// TRIED     -
-#include <omp.h>
-
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pixel_loss_fwd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void loss(const PixelLossFwd::Args<float>& x, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
@@ -43,26 +33,18 @@ void loss(const PixelLossFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(loss);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(loss);
 void run(const PixelLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(loss);
   const int64_t n = x.shape.n;
   constexpr int64_t kWorthThreads = 1 << 14;  // below, waking a thread takes longer than the work
-#pragma omp parallel if (n >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    // Cut at multiples of a cache line of floats.
-    part(x, n / 16 * k / parts * 16, k + 1 == parts ? n : n / 16 * (k + 1) / parts * 16);
-  }
+  // Cut at multiples of a cache line of floats.
+  parallel_ranges(n, n >= kWorthThreads, 16, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(PixelLossFwd, {.run = run,

@@ -4,8 +4,6 @@
 // EXPECT    coalesced, 28 bytes per pixel in seven requests: read bandwidth when pixels are many. A training step has
 //           thousands, and then the launch takes longer than the kernel.
 // NUMERICS  float; with s = min(|e|, d) both cases are s·(|e| - s/2).
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop, rays shared out among the cores.
 // EXPECT   the inner loop is vectorized by the compiler; rays of a few samples pay for its beginning and end.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

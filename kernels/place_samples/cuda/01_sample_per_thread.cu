@@ -3,13 +3,10 @@
 // CHANGE   a thread finds its ray by binary search in the begins.
 // EXPECT   stores are whole lines; the search reads some thirteen begins, which all lanes of a warp share
 //          except for the last few.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/graded_device.h"
+#include "kernels/common/rays/graded_device.h"
 #include "reference/place_samples/place_samples.h"
 
 namespace klab {

@@ -6,7 +6,6 @@
 //           each.
 // NUMERICS  float sums in d_x.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

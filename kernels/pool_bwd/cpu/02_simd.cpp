@@ -15,20 +15,13 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/pool_bwd/pool_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pool_bwd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/pool_rows-inl.h"
+#include "kernels/common/pool/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
+
 using Args = PoolBwd::Args<float>;
 
 namespace lines = klab::pools::HWY_NAMESPACE;
@@ -145,16 +138,12 @@ void pool(const Args& x) {
     picture(s, x.x + i * x_size, x.d_y + i * y_size, x.d_x + i * x_size);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(pool);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(pool);
 void run(const PoolBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolBwd, {.run = run,

@@ -6,7 +6,6 @@
 //           has.
 // NUMERICS  float sums, in the order of the windows.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/pool_bwd/pool_bwd.h"

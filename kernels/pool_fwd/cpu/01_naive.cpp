@@ -4,7 +4,6 @@
 // EXPECT    one comparison or addition at a time, each waiting for the last, and an index computed for each.
 // NUMERICS  a maximum is exact; an average sums in float along rows, then divides.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/pool_fwd/pool_fwd.h"
 

@@ -7,7 +7,6 @@
 //           share rows; loops along rows, of which the compiler makes vectors. At least 3 times.
 // NUMERICS  a maximum is exact; an average sums columns of sums, times a rounded reciprocal: r·s + 1 roundings at most.
 // NEEDS     a row of scratch.
-// TRIED     -
 #include <algorithm>
 #include <limits>
 

@@ -13,20 +13,12 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pool_fwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/pool_rows-inl.h"
+#include "kernels/common/pool/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 namespace rows = klab::pools::HWY_NAMESPACE;
 using rows::kBeyond;
@@ -135,16 +127,12 @@ void pool(const PoolFwd::Args<float>& x) {
     output_rows<false>(x, size, 0, total);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(pool);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(pool);
 void run(const PoolFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolFwd, {.run = run,

@@ -4,7 +4,6 @@
 // EXPECT    a copy's bandwidth with all cores: at least 1.5 times on two.
 // NUMERICS  as the parent: the same bits with any number of threads.
 // NEEDS     as the parent, and OpenMP.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -12,20 +11,12 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/pool_fwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-//
-#include "kernels/common/pool_rows-inl.h"
+#include "kernels/common/pool/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 namespace rows = klab::pools::HWY_NAMESPACE;
 using rows::kBeyond;
@@ -141,16 +132,12 @@ void pool(const PoolFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(pool);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(pool);
 void run(const PoolFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolFwd, {.run = run,

@@ -4,14 +4,13 @@
 // EXPECT    its own loops for either layout; it was made for blocked ones.
 // NUMERICS  float; a maximum is exact.
 // NEEDS     oneDNN when klab is built. The primitives of the last shape are kept.
-// TRIED     -
 #include <string>
 
 #include "harness/core/registrar.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
 #if KLAB_HAVE_ONEDNN
-#include "kernels/common/onednn_pool.h"
+#include "kernels/common/vendor/onednn_pool.h"
 #endif
 
 namespace klab {

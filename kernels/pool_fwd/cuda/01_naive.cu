@@ -5,7 +5,6 @@
 //           the window reads the others from the same sectors.
 // NUMERICS  a maximum is exact; an average sums in float along rows, then divides.
 // NEEDS     nothing; both layouts.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/pool_fwd/pool_fwd.h"

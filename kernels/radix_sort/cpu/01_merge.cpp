@@ -4,8 +4,6 @@
 // EXPECT    log2(n) passes over all pairs, and in each an unpredictable comparison a pair: half of the
 //           branches are mispredicted, some twenty cycles each.
 // NUMERICS  copies.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <utility>
 #include <vector>

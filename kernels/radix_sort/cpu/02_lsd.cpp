@@ -7,7 +7,6 @@
 //           lines, half of L1.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

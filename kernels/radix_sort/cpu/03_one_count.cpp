@@ -6,7 +6,6 @@
 //           the upper bits of depths.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

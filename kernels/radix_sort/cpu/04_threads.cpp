@@ -6,7 +6,6 @@
 //           reads first.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>

@@ -5,7 +5,6 @@
 // EXPECT    n·log2(n) comparisons, half of which are guessed wrong on random keys.
 // NUMERICS  copies.
 // NEEDS     16 bytes a pair.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 

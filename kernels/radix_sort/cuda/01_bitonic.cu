@@ -6,7 +6,6 @@
 // EXPECT    all pairs are read and written in each round: at a million of them 210 times.
 // NUMERICS  copies.
 // NEEDS     16 bytes a pair, rounded up to a power of two.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/radix_sort/radix_sort.h"

@@ -5,7 +5,6 @@
 //           least significant digit radix sort for GPUs", 2022: arXiv 2206.01784).
 // NUMERICS  copies.
 // NEEDS     a GPU: the host's executor does not compile CUB.
-// TRIED     -
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loop: step, look up, keep or not, step.
 // EXPECT    time is proportional to the steps through the box, most of them in empty cells.
 // NUMERICS  bit-exact by contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 #include "harness/core/registrar.h"
 

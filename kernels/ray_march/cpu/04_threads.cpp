@@ -5,8 +5,6 @@
 //           place, and a second pass copies. No atomics, so the order does not depend on timing.
 // EXPECT    close to the number of threads: rays do not depend on each other, the copy is small.
 // NUMERICS  bit-exact by contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 #include <vector>

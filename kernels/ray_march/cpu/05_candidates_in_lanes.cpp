@@ -12,20 +12,13 @@
 //           copied first.
 // TRIED     see NOTES.md, cpu.05_candidates_in_lanes
 #include "harness/core/registrar.h"
-#include "kernels/common/grid_words.h"
+#include "kernels/common/rays/grid_words.h"
+#include "kernels/common/simd.h"
 #include "reference/ray_march/ray_march.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ray_march/cpu/05_candidates_in_lanes.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/march_lanes-inl.h"
+#include "kernels/common/rays/march_lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void march_all(const March::Args<float>& x, const int32_t* words) {
   const Grid grid{words, x.shape.grid, x.shape.cascades};
@@ -35,16 +28,12 @@ void march_all(const March::Args<float>& x, const int32_t* words) {
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(march_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(march_all);
 void run(const RayMarch::Args<float>& x) {
   const GridWords words(x);
   HWY_DYNAMIC_DISPATCH(march_all)(x, words.data());

@@ -10,25 +10,17 @@
 //           rounding.
 // NEEDS     one cascade, steps of one length, half a vector no longer than a block, and enough rays to pay
 //           for reading the grid once. Otherwise it works like its parent.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/grid_words.h"
+#include "kernels/common/rays/grid_words.h"
+#include "kernels/common/simd.h"
 #include "reference/ray_march/ray_march.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ray_march/cpu/06_coarse_bits.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/march_lanes-inl.h"
+#include "kernels/common/rays/march_lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kBlock = 8;  // cells along an edge of a block
 
@@ -64,16 +56,11 @@ void march_all(const March::Args<float>& x, const int32_t* words, const uint8_t*
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(march_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(march_all);
 
 constexpr int64_t kBlock = 8;  // cells along an edge of a block
 

@@ -18,20 +18,13 @@
 #include <vector>
 
 #include "harness/core/registrar.h"
-#include "kernels/common/grid_words.h"
+#include "kernels/common/rays/grid_words.h"
+#include "kernels/common/simd.h"
 #include "reference/ray_march/ray_march.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ray_march/cpu/07_near_bits.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/march_lanes-inl.h"
+#include "kernels/common/rays/march_lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr auto kLeast = int32_t(std::min<int64_t>(4, kLanes));  // candidates of a part
 constexpr int64_t kListed = 512;  // parts of a ray that are listed before they are tested
@@ -169,16 +162,12 @@ void march_all(const March::Args<float>& x, const int32_t* words) {
   });
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(march_all);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(march_all);
 void run(const RayMarch::Args<float>& x) {
   const GridWords words(x);
   HWY_DYNAMIC_DISPATCH(march_all)(x, words.data());

@@ -6,8 +6,6 @@
 //           wait for the longest. The time of the single thread in between is negligible for a hundred rays,
 //           but not for 8192.
 // NUMERICS  bit-exact by contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/ray_march/ray_march.h"

@@ -10,7 +10,6 @@
 // NUMERICS  bit-exact by contract: a jump stops short of the border by more than its own rounding error, and
 //           the candidates in that margin are tested one by one.
 // NEEDS     16 KB of shared memory at most: finer grids and more cascades get larger coarse cells.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/ray_march/ray_march.h"

@@ -7,7 +7,6 @@
 //           passes all but disappears. The passes themselves stay as they are.
 // NUMERICS  bit-exact by contract.
 // NEEDS     as the parent.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/ray_march/ray_march.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loops.
 // EXPECT   12 bytes in and 4 out a ray.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

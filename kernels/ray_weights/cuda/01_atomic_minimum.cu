@@ -3,9 +3,6 @@
 // CHANGE   the thread of a ray that was cut reports it; an atomic minimum finds the first. A second launch
 //          fills.
 // EXPECT   coalesced; only rays that were cut meet at the one address.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/ray_weights/ray_weights.h"

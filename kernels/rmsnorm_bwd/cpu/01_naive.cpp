@@ -3,8 +3,6 @@
 // CHANGE    the naive loops: d_x row by row, its mean first; then d_gamma feature by feature, down the columns.
 // EXPECT    a column touches a line of memory for each number: sixteen times the bytes.
 // NUMERICS  one float accumulator a sum.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/rmsnorm_bwd/rmsnorm_bwd.h"
 

@@ -4,8 +4,6 @@
 // EXPECT    every line is read for all of its 16 numbers, and x and d_y come from memory once: three times at
 //           least.
 // NUMERICS  as the parent, bit for bit: columns are added up in the same order.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -5,29 +5,20 @@
 //           stay, and for short rows that share their lines.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/streaming.h"
 #include "reference/rmsnorm_bwd/rmsnorm_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/rmsnorm_bwd/cpu/05_streaming.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/cache_control.h"
-#include "hwy/highway.h"
 #include "kernels/common/runs-inl.h"
-#include "kernels/common/scratch.h"
-#include "kernels/common/streaming.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -60,16 +51,11 @@ void rows(const RmsnormBwd::Args<float>& x, int64_t i, int64_t end, float* HWY_R
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(rows);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(rows);
 
 void run(const RmsnormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for

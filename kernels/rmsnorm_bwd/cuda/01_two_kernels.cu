@@ -3,8 +3,6 @@
 // CHANGE    a warp has a row and writes its d_x; then a thread has a column and walks down all rows for d_gamma.
 // EXPECT    x and d_y cross the border three times, the last time with few threads.
 // NUMERICS  32 strided partial sums and tree order along rows; one accumulator down a column.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/rmsnorm_bwd/rmsnorm_bwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops.
 // EXPECT    one chain of additions a row where layernorm_fwd has two: nearly half its time.
 // NUMERICS  one float accumulator.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    a warp has a row: every 32nd feature to a lane, five shuffles, then the output.
 // EXPECT    the row is requested twice, c/32 times each; no barrier.
 // NUMERICS  32 strided partial sums, then tree order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/rmsnorm_fwd/rmsnorm_fwd.h"

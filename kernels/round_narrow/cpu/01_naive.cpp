@@ -3,8 +3,6 @@
 // CHANGE    calls the header's conversions: to the format's bits and back.
 // EXPECT    branches and calls of the mathematical library bind, some hundred cycles a number.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -4,8 +4,6 @@
 //           nearest even: (x + m) - m, without bits taken apart (reference/rounding.h). Counts are sums of comparisons.
 // EXPECT    a dozen instructions without a branch, of which the compiler makes vectors: at least 10 times the parent.
 // NUMERICS  the contract's bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    threads take runs of numbers where there are enough for it, and their counts are added up at the end.
 // EXPECT    the bandwidth of the memory, of which one core reaches a part; a matrix's few thousand stay on one core.
 // NUMERICS  the contract's bits; counts are integers, which any order leaves as they are.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

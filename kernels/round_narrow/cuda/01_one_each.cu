@@ -4,10 +4,8 @@
 // EXPECT    neighbors read and write neighbors; but all threads of all blocks add to the same three numbers,
 //           one after the other: an atomic for each number that is not 0.
 // NUMERICS  the contract's bits; integers in any order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/rounding_device.h"
+#include "kernels/common/formats/rounding_device.h"
 
 namespace klab {
 namespace {

@@ -6,9 +6,8 @@
 //           near the bandwidth of the memory.
 // NUMERICS  the contract's bits; integers in any order.
 // NEEDS     nothing; where x or y does not begin on 16 bytes, one number at a time.
-// TRIED     -
 #include "harness/core/registrar.h"
-#include "kernels/common/rounding_device.h"
+#include "kernels/common/formats/rounding_device.h"
 
 namespace klab {
 namespace {

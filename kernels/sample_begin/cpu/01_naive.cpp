@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   a chain of additions, one a ray; 12 bytes each.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,9 +3,6 @@
 // CHANGE   the naive loop, as one thread runs it.
 // EXPECT   each addition waits for two loads of a whole memory latency; thousands of rays one after the
 //          other.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sample_begin/sample_begin.h"

@@ -4,9 +4,6 @@
 //          walks over all rays.
 // EXPECT   five shuffles and two barriers for 1024 rays instead of 1024 additions in a row: at least ten
 //          times faster.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sample_begin/sample_begin.h"

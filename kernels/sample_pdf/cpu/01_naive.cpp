@@ -4,8 +4,6 @@
 // EXPECT    bins times samples comparisons for each ray, all except the last of them wasted.
 // NUMERICS  float; the distribution stays unnormalized, as sums of weights, and u is multiplied by their
 //           total.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

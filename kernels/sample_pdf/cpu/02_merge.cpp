@@ -4,8 +4,6 @@
 //           where it stopped.
 // EXPECT    bins plus samples steps in place of bins times samples. Many times as fast at 64 and 128.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    threads take contiguous parts of the rays.
 // EXPECT    near the number of cores: rays do not depend on each other.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -3,8 +3,6 @@
 // CHANGE    the walk through bins and samples, a ray in a thread.
 // EXPECT    lanes read rows that lie a ray's length apart: a sector for each lane and number. Few rays are few threads.
 // NUMERICS  float; the distribution is left as sums of weights.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sample_pdf/sample_pdf.h"

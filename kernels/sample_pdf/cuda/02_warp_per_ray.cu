@@ -5,7 +5,6 @@
 // EXPECT    a sector for eight numbers in place of one; six or seven halvings in place of a walk that lanes wait for.
 // NUMERICS  float; sums as trees within each 32 bins.
 // NEEDS     4 bytes of shared memory for each bin of a block's rays.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sample_pdf/sample_pdf.h"

@@ -3,8 +3,6 @@
 // CHANGE   the naive loops, rays shared out among the cores.
 // EXPECT   four exponentials a sample, each in a chain.
 // NUMERICS float; the running sum in double, so that it can be walked back.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cmath>
 

@@ -3,8 +3,6 @@
 // CHANGE   the loop over rays spread over threads.
 // EXPECT   lanes read samples a ray apart, twice.
 // NUMERICS float; the running sum in double, so that it can be walked back.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sample_weights_bwd/sample_weights_bwd.h"

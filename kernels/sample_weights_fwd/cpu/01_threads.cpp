@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop, rays shared out among the cores.
 // EXPECT   two exponentials a sample, each in a chain.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <cmath>
 
 #include "harness/core/registrar.h"

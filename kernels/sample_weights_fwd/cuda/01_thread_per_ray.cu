@@ -2,9 +2,6 @@
 //
 // CHANGE   the loop over rays spread over threads.
 // EXPECT   lanes read samples a ray apart, and wait for the longest ray.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sample_weights_fwd/sample_weights_fwd.h"

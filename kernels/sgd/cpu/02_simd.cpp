@@ -6,36 +6,23 @@
 // EXPECT    in a cache several times the parent, which goes entry by entry and 2 times; beyond, the savings
 //           of fewer passes.
 // NUMERICS  float; fused multiply-adds; coefficients rounded once from double.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/sgd/sgd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sgd/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/optimizer_lanes-inl.h"
+#include "kernels/common/optimizer/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 void update(const Sgd::Args<float>& x, int64_t begin, int64_t end) {
   optimizer_range<Optimizer::sgd>(optimizer_step(x), begin, end);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(update);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(update);
 
 void run(const Sgd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n); }
 

@@ -3,51 +3,30 @@
 // CHANGE    each thread takes a run of entries that begins at a cache line, across the borders of tensors.
 // EXPECT    the bandwidth of the memory, of which one core leaves a little, or half, as its own is: at least 1.05 times.
 // NUMERICS  as the parent, bit for bit: entries do not meet.
-// NEEDS     nothing.
-// TRIED     -
-#include <omp.h>
-
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/sgd/sgd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sgd/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-#include "kernels/common/optimizer_lanes-inl.h"
+#include "kernels/common/optimizer/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 void update(const Sgd::Args<float>& x, int64_t begin, int64_t end) {
   optimizer_range<Optimizer::sgd>(optimizer_step(x), begin, end);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(update);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(update);
-
-/// Part k of `parts` of [0, n), cut at multiples of a cache line.
-int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }
-
 void run(const Sgd::Args<float>& x) {
   const auto update_range = HWY_DYNAMIC_DISPATCH(update);
   const int64_t n = x.shape.n;
   constexpr int64_t kWorthThreads = 1 << 14;  // entries; below, waking a thread takes longer than the work
-#pragma omp parallel if (n >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    update_range(x, cut(n, k, parts), cut(n, k + 1, parts));
-  }
+  parallel_ranges(n, n >= kWorthThreads, 16, [&](int64_t i, int64_t end) { update_range(x, i, end); });
 }
 
 KLAB_VARIANT(Sgd, {.run = run,

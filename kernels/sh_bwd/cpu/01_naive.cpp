@@ -3,8 +3,6 @@
 // CHANGE    the naive loops: for each function, all directions, its three derivatives added up in memory.
 // EXPECT    reads and writes the gradient once a function.
 // NUMERICS  one rounding a factor.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/sh_bwd/sh_bwd.h"

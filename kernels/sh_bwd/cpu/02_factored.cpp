@@ -4,8 +4,6 @@
 //           (9 with 15, 11 with 13, 10 with 14) are taken together.
 // EXPECT    several times fewer memory accesses: the gradient is written once.
 // NUMERICS  other roundings: sums of gradients times a shared polynomial.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/sh_bwd/sh_bwd.h"

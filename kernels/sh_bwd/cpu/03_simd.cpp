@@ -3,24 +3,15 @@
 // CHANGE    vectors over neighboring directions, products and sums fused.
 // EXPECT    close to the number of lanes times faster while the gradients stay in cache.
 // NUMERICS  as the parent, with fewer roundings.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/sh_bwd/sh_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sh_bwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void gradient(const ShBwd::Args<float>& args, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
@@ -70,16 +61,12 @@ void gradient(const ShBwd::Args<float>& args, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradient);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradient);
 void run(const ShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(ShBwd, {.run = run,

@@ -5,8 +5,6 @@
 // EXPECT    coalesced, one request in flight after the other; each derivative from its factors, chosen by a switch
 //           that all lanes take the same way.
 // NUMERICS  one rounding a factor; functions in order.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sh_bwd/sh_bwd.h"

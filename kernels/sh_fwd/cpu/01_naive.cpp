@@ -3,8 +3,6 @@
 // CHANGE    the naive loops: for each function, all directions, each product from its factors.
 // EXPECT    reads the directions once a function and multiplies the same pairs over and over.
 // NUMERICS  one rounding a factor.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/sh_fwd/sh_fwd.h"

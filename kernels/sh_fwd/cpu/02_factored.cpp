@@ -3,8 +3,6 @@
 // CHANGE    one pass over the directions; squares and pairs are computed once and used by all functions.
 // EXPECT    fewer multiplications, and each direction is read once.
 // NUMERICS  other roundings: 1 - 5z^2 and its like are taken before the factor.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/sh_fwd/sh_fwd.h"

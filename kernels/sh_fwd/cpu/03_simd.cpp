@@ -3,24 +3,15 @@
 // CHANGE    vectors over neighboring directions; a product and a difference are fused.
 // EXPECT    close to the number of lanes times faster while the outputs stay in cache; they are five times the inputs.
 // NUMERICS  as the parent, with fewer roundings.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sh_fwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void encode(const ShFwd::Args<float>& args, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;
@@ -60,16 +51,12 @@ void encode(const ShFwd::Args<float>& args, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(encode);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(encode);
 void run(const ShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(ShFwd, {.run = run,

@@ -5,8 +5,6 @@
 // EXPECT    coalesced, but directions are read once a function, 16 times from L2 in place of once from memory, and
 //           every product is computed wherever it appears.
 // NUMERICS  one rounding a factor.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sh_fwd/sh_fwd.h"

@@ -3,8 +3,6 @@
 // CHANGE    the naive loops: maximum, sum, gradient; the exponential of each logit is taken twice.
 // EXPECT    twice the naive forward, whose time is almost all exponentials.
 // NUMERICS  one float accumulator a row.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -4,8 +4,6 @@
 //           scales them. One division per row, and the label's class is seen to after the loop.
 // EXPECT    half the exponentials and none of c divisions: about twice the parent.
 // NUMERICS  g/sum is rounded before it multiplies: one rounding more.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

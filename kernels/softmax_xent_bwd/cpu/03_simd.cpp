@@ -4,26 +4,17 @@
 // EXPECT    about ten times the parent; rows of ten classes less, as in the forward.
 // NUMERICS  exponential within 1.7 ulp; differences beyond -87 count as -87, so a probability never falls
 //           below 1.7e-38/c.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax_xent_bwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -96,16 +87,12 @@ void gradients(const SoftmaxXentBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
 void run(const SoftmaxXentBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 KLAB_VARIANT(SoftmaxXentBwd, {.run = run,

@@ -7,29 +7,19 @@
 // NUMERICS  a lane adds up a row from left to right.
 // NEEDS     nothing. The rows left over at the end go the parent's way; threads begin at multiples of 16
 //           rows, so that these are the same for any number of threads.
-// TRIED     -
-#include <omp.h>
-
 #include <cmath>
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax_xent_bwd/cpu/05_rows_in_lanes.cpp"
-#include "hwy/foreach_target.h"  // must come before any other of Highway
-
 #include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -144,27 +134,17 @@ void gradients(const SoftmaxXentBwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(gradients);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(gradients);
-
 void run(const SoftmaxXentBwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
   const auto part = HWY_DYNAMIC_DISPATCH(gradients);
-  if (n * c < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads(), rows = x.shape.n;
-    part(x, rows / 16 * k / parts * 16, k + 1 == parts ? rows : rows / 16 * (k + 1) / parts * 16);
-  }
+  parallel_ranges(x.shape.n, n * c >= kEnough, 16, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(SoftmaxXentBwd, {.run = run,

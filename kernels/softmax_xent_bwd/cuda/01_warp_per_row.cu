@@ -5,8 +5,6 @@
 //           bytes, up to 5 elsewhere. Rows of a thousand come from L1 or L2 the second and third time: within
 //           half of the copy bandwidth.
 // NUMERICS  sums in tree order over 32 strided partial sums. Fast exponentials.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"

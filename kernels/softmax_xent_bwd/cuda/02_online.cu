@@ -4,8 +4,6 @@
 // EXPECT    2c/32 load requests per row in place of 3c/32. At least 1.2 times for rows that do not stay near;
 //           little at a thousand classes.
 // NUMERICS  a partial sum is scaled when its maximum grows. Fast exponentials.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"

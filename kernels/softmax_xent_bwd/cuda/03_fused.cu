@@ -7,7 +7,6 @@
 //           1,024 classes cross the border once in each direction. At least 1.2 times at a thousand. Longer
 //           rows take the parent's two loops.
 // NUMERICS  sums in tree order over 32 strided partial sums. Fast exponentials.
-// NEEDS     nothing.
 // TRIED     on paper only: 32 registers for every row. Rows of ten would walk through 31 empty ones.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

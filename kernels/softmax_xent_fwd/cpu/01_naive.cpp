@@ -4,7 +4,6 @@
 // EXPECT    each comparison waits for the one before, and each call of the exponential takes some ten times
 //           as long as the rest of its iteration: far from the memory's bandwidth, even cold.
 // NUMERICS  one float accumulator a row.
-// NEEDS     nothing.
 // TRIED     without taking the maximum out first: infinity from a logit of 89 on.
 #include <cmath>
 

@@ -4,8 +4,6 @@
 // EXPECT    the loop of the maximum up to four times; the loop of the sum little, because the exponential
 //           is work and not waiting. A tenth to a third in all. Rows of ten classes: nothing.
 // NUMERICS  four partial sums: fewer roundings in a row than the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

@@ -5,26 +5,17 @@
 // EXPECT    about ten times the parent, and with long rows within sight of the memory's bandwidth. Rows of
 //           ten classes gain less: most of their time goes into joining lanes, and into the logarithm.
 // NUMERICS  exponential within 1.7 ulp; differences beyond -87 count as -87, which no sum can see.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax_xent_fwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -78,16 +69,12 @@ void losses(const SoftmaxXentFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(losses);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(losses);
 void run(const SoftmaxXentFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(losses)(x); }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,

@@ -6,26 +6,18 @@
 //           times there. Only rows beyond the last cache are read from memory once instead of twice.
 // NUMERICS  a factor for each growth of the maximum, one lane at a time; their arguments add up to no more
 //           than the argument of one exponential taken at the end.
-// NEEDS     nothing.
 // TRIED     scaling at every step, without the branch: a second exponential for every four.
 #include <cmath>
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax_xent_fwd/cpu/04_online.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -82,16 +74,12 @@ void losses(const SoftmaxXentFwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(losses);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(losses);
 void run(const SoftmaxXentFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(losses)(x); }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,

@@ -5,27 +5,18 @@
 //           of the memory's bandwidth.
 // NUMERICS  as 04_online, bit for bit.
 // NEEDS     nothing. Small batches stay on one thread; so does a single row, however long.
-// TRIED     -
-#include <omp.h>
-
 #include <cmath>
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/softmax_xent_fwd/cpu/05_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;
@@ -83,27 +74,17 @@ void losses(const SoftmaxXentFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(losses);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(losses);
-
 void run(const SoftmaxXentFwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
   const auto part = HWY_DYNAMIC_DISPATCH(losses);
-  if (n * c < kEnough) return part(x, 0, n);
-#pragma omp parallel
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    part(x, x.shape.n * k / parts, x.shape.n * (k + 1) / parts);
-  }
+  parallel_ranges(x.shape.n, n * c >= kEnough, 1, [&](int64_t i, int64_t end) { part(x, i, end); });
 }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,

@@ -6,8 +6,6 @@
 //           each other: c of them, twice. 4 sectors/request, and memory waits for the atomics.
 // NUMERICS  float atomics: a sum in the order in which lanes arrive. Fast exponentials, whose error grows
 //           with the argument as the bound does.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"

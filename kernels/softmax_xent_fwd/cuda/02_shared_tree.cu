@@ -7,7 +7,6 @@
 //           neighbors. At a thousand classes at least 4 times the parent; at ten, 246 of 256 threads hold
 //           nothing.
 // NUMERICS  sums in tree order. Fast exponentials.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cuda.02_shared_tree
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

@@ -5,8 +5,6 @@
 // EXPECT    one barrier for each reduction in place of ten and eight. A row of a thousand has four logits a
 //           thread, so barriers were much of its time: at least 1.3 times.
 // NUMERICS  sums in tree order. Fast exponentials.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"

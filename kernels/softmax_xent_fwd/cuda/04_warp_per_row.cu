@@ -5,8 +5,6 @@
 //           has 32 logits and nothing to wait for but memory: a little. For 128 rows of a vocabulary it is
 //           the wrong way round: 128 warps are one for each multiprocessor, which holds 64.
 // NUMERICS  sums in tree order over 32 strided partial sums. Fast exponentials.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"

@@ -6,7 +6,6 @@
 //           classes, so a little there; for rows beyond them at least 1.4 times.
 // NUMERICS  a partial sum is scaled when its maximum grows; the arguments of these factors add up to the
 //           argument of the exponential taken at the end. Fast exponentials.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cuda.05_online
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

@@ -5,7 +5,6 @@
 //           once, near the bandwidth; rows of ten leave most of the block idle.
 // NUMERICS  partial sums scaled when their maximum grows, joined in the library's order. Fast exponentials.
 // NEEDS     a GPU: the host's executor does not compile CUB.
-// TRIED     -
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

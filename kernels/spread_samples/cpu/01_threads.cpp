@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop, rays shared out among the cores.
 // EXPECT   runs of a few floats: their start and end take longer than the copies.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

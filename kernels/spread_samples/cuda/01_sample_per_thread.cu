@@ -3,9 +3,6 @@
 // CHANGE   a thread finds its ray by binary search in the begins.
 // EXPECT   stores are whole lines; neighbors mostly have the same ray, whose direction all their lanes read
 //          at once.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/spread_samples/spread_samples.h"

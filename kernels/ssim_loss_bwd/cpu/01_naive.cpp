@@ -2,9 +2,6 @@
 //
 // CHANGE    the naive loops: the slopes of S at every pixel to three maps, then these blurred at every pixel.
 // EXPECT    twice 121 taps a value, where four passes of 11 do.
-// NUMERICS  as in the contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -4,7 +4,6 @@
 // EXPECT    44 taps in place of 242.
 // NUMERICS  windows in two sums.
 // NEEDS     three maps and five rows of memory.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -4,26 +4,17 @@
 //           which two share a tap.
 // EXPECT    near the number of lanes against a scalar loop; compilers had vectorized a part of it.
 // NUMERICS  windows in two sums, of pairs along rows.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ssim_loss_bwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ssim_rows-inl.h"
+#include "kernels/common/ssim/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Args = SsimLossBwd::Args<float>;
 
@@ -79,17 +70,12 @@ void gather(const Args& x, int64_t begin, int64_t end, const float* maps) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(slopes, gather);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(slopes);
-HWY_EXPORT(gather);
 void run(const SsimLossBwd::Args<float>& x) {
   const int64_t rows = 3 * x.shape.height;
   std::vector<float> maps(size_t(9 * x.shape.pixels()));

@@ -3,26 +3,17 @@
 // CHANGE    each thread has stretches of rows; all slopes are there before the first is gathered.
 // EXPECT    near the number of cores: a row needs ten neighbors, which L2 has.
 // NUMERICS  as the parent, the same bits for any number of threads.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ssim_loss_bwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ssim_rows-inl.h"
+#include "kernels/common/ssim/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Args = SsimLossBwd::Args<float>;
 
@@ -78,17 +69,12 @@ void gather(const Args& x, int64_t begin, int64_t end, const float* maps) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(slopes, gather);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(slopes);
-HWY_EXPORT(gather);
 constexpr int64_t kRows = 16;
 
 void run(const SsimLossBwd::Args<float>& x) {

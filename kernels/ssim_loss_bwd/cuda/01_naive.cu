@@ -2,12 +2,10 @@
 //
 // CHANGE    the naive loops: one kernel writes the slopes of S to three maps, one blurs these.
 // EXPECT    242 loads and then 363 a value, of which L1 serves most.
-// NUMERICS  as in the contract.
 // NEEDS     memory for three maps.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 
 namespace klab {

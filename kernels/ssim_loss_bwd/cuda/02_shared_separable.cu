@@ -4,10 +4,9 @@
 // EXPECT    2.6 loads of each map from global memory a value in place of 121, and 22 taps in place of 121.
 // NUMERICS  windows in two sums.
 // NEEDS     14 KiB of shared memory; memory for three maps.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 
 namespace klab {

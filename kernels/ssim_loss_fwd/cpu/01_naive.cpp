@@ -3,8 +3,6 @@
 // CHANGE    the naive loop: five moments, directly by the formulas.
 // EXPECT    121 taps of 8 operations for each value, where two passes of 11 do.
 // NUMERICS  the sum over all values in double.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 

@@ -5,7 +5,6 @@
 // EXPECT    22 taps in place of 121.
 // NUMERICS  windows in two sums.
 // NEEDS     five rows of memory.
-// TRIED     -
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -4,26 +4,17 @@
 //           which two share a tap.
 // EXPECT    near the number of lanes against a scalar loop; compilers had vectorized a part of it.
 // NUMERICS  windows in two sums, of pairs along rows.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ssim_loss_fwd/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ssim_rows-inl.h"
+#include "kernels/common/ssim/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Args = SsimLossFwd::Args<float>;
 
@@ -53,16 +44,12 @@ void compare(const Args& x, int64_t begin, int64_t end, double* parts) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(compare);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(compare);
 void run(const SsimLossFwd::Args<float>& x) {
   const int64_t rows = 3 * x.shape.height;
   std::vector<double> parts(static_cast<size_t>(rows));

@@ -3,26 +3,17 @@
 // CHANGE    each thread has stretches of rows.
 // EXPECT    near the number of cores: a row needs ten neighbors, which L2 has.
 // NUMERICS  as the parent, the same bits for any number of threads.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 #include <vector>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/ssim_loss_fwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ssim_rows-inl.h"
+#include "kernels/common/ssim/rows-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Args = SsimLossFwd::Args<float>;
 
@@ -52,16 +43,12 @@ void compare(const Args& x, int64_t begin, int64_t end, double* parts) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(compare);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(compare);
 constexpr int64_t kRows = 16;
 
 void run(const SsimLossFwd::Args<float>& x) {

@@ -4,10 +4,9 @@
 // EXPECT    242 loads a value, of which L1 serves most; the last thread waits for one load after the other.
 // NUMERICS  sums in a tree of 256, then over blocks in double.
 // NEEDS     memory for a number of each block.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
 namespace klab {

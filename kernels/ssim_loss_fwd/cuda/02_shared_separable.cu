@@ -5,10 +5,9 @@
 // EXPECT    2.6 loads of each picture from global memory a value in place of 121, and 22 taps in place of 121.
 // NUMERICS  windows in two sums; the rest as the parent.
 // NEEDS     14 KiB of shared memory.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/ssim_window.h"
+#include "kernels/common/ssim/window.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
 namespace klab {

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   four streams in; a thousand points take a microsecond.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/total_variation_bwd/total_variation_bwd.h"
 

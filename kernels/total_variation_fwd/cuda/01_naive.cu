@@ -2,9 +2,6 @@
 //
 // CHANGE   the loop over points spread over threads.
 // EXPECT   coalesced; the launch takes longer than the kernel.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/total_variation_fwd/total_variation_fwd.h"

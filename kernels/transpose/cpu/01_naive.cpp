@@ -5,8 +5,6 @@
 //           no longer fit in the cache each line is fetched and written back for every single element in
 //           it.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "reference/transpose/transpose.h"
 

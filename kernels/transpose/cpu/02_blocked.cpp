@@ -4,8 +4,6 @@
 //           before it leaves the cache. Sixteen floats are one line of 64 bytes in both directions.
 // EXPECT    beyond the caches several times the parent: a line written costs one transfer and not sixteen.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

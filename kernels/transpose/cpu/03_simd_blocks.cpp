@@ -11,18 +11,12 @@
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/03_simd_blocks.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 // A band of 32 rows is walked 16 columns at a time: two full lines of each of 16 output rows are written
 // together.
@@ -35,16 +29,12 @@ void transpose(const Transpose::Args<float>& x) {
                       std::min(kCols, n - j));
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(transpose);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(transpose);
 void run(const Transpose::Args<float>& x) { HWY_DYNAMIC_DISPATCH(transpose)(x); }
 
 KLAB_VARIANT(Transpose, {.run = run,

@@ -5,22 +5,15 @@
 // EXPECT    about the number of cores in cache; beyond it, until the memory is busy.
 // NUMERICS  copies bits.
 // NEEDS     nothing. Small matrices stay on one thread: waking a team takes longer than they do.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
+KLAB_SIMD_BEGIN();
 
 // Rows [i, i + rows) and columns [j_begin, j_end).
 void tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_begin, int64_t j_end) {
@@ -30,16 +23,11 @@ void tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_be
     transpose_block(x.in + i * n + j, n, x.out + j * m + i, m, rows, std::min(kCols, j_end - j));
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(tile);
 
 constexpr int64_t kBand = 32;         // rows
 constexpr int64_t kTileCols = 1024;   // 4 kB of each input row

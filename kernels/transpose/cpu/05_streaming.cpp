@@ -12,20 +12,13 @@
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/05_streaming.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 // Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
 void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t cols) {
@@ -60,16 +53,11 @@ void tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_be
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(tile);
 
 constexpr int64_t kBand = 32;         // rows
 constexpr int64_t kTileCols = 1024;   // 4 kB of each input row

@@ -7,25 +7,17 @@
 // EXPECT    beyond the caches and with odd sizes 1.5 times or more, no change with even ones. Not all that
 //           the parent reaches there: each line makes a detour through L1, three stores in place of one.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.07_carry
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/07_carry.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written
@@ -135,17 +127,11 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(aligned_tile, any_tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(aligned_tile);
-HWY_EXPORT(any_tile);
 
 // Tiles of the matrix, and how they are numbered: along the rows first.
 struct Tiling {

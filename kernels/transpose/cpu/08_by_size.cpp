@@ -4,25 +4,16 @@
 //           parent.
 // EXPECT    the fastest of its ancestors at every size.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/08_by_size.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written
@@ -140,18 +131,11 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(plain_tile);
-HWY_EXPORT(aligned_tile);
-HWY_EXPORT(any_tile);
 
 // Tiles of the matrix, and how they are numbered: along the rows first.
 struct Tiling {

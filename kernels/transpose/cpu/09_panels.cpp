@@ -6,27 +6,18 @@
 //           matrix come in five by four, say, the last row of them three elements high: one of two threads then
 //           has five eighths of the work. And at each cut two pieces of a line are stored plainly.
 // NUMERICS  copies bits.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/09_panels.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written
@@ -144,18 +135,11 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(plain_tile);
-HWY_EXPORT(aligned_tile);
-HWY_EXPORT(any_tile);
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 constexpr int64_t kBeyond = 1000000;  // elements from which on they are streamed

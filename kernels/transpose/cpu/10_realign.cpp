@@ -8,26 +8,18 @@
 //           instructions, and as often one is prefetched.
 // NUMERICS  copies bits.
 // NEEDS     vectors of 64 bytes, a whole line; with shorter ones it is its parent.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/10_realign.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/transpose_block-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written
@@ -219,18 +211,11 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(plain_tile);
-HWY_EXPORT(aligned_tile);
-HWY_EXPORT(any_tile);
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 constexpr int64_t kBeyond = 1000000;  // elements from which on they are streamed

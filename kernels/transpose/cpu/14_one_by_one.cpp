@@ -15,23 +15,16 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
-#include "kernels/common/turn_cut.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/transpose/turn_cut.h"
 #include "reference/transpose/transpose.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/transpose/cpu/14_one_by_one.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "kernels/common/transpose/buffered-inl.h"
+#include "kernels/common/transpose/lines-inl.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/transpose_buffered-inl.h"
-#include "kernels/common/transpose_lines-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 constexpr int64_t kRun = 64;  // columns of a row that are prefetched together
 
@@ -78,19 +71,11 @@ void any_rows(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
   any_tile(x, i_begin, i_end, j_begin, j_end, AskBlock());
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(plain_tile, aligned_tile, buffered_tiles, any_rows);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(plain_tile);
-HWY_EXPORT(aligned_tile);
-HWY_EXPORT(buffered_tiles);
-HWY_EXPORT(any_rows);
 
 void run(const Transpose::Args<float>& x) {
   const int64_t m = x.shape.m, n = x.shape.n;

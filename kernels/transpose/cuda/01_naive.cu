@@ -4,8 +4,6 @@
 // EXPECT    a warp reads 32 neighbors, 4 sectors/request, and writes 32 floats m apart, 32 sectors/request.
 //           Each sector written uses 4 of its 32 bytes, so the writes move eight times their bytes.
 // NUMERICS  moves bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

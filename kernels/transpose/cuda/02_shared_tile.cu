@@ -6,8 +6,6 @@
 // EXPECT    4 sectors/request on both sides. The price: a column of the tile lies in one bank, so a warp that reads
 //           it takes 32 wavefronts, 31 more than it should. Still several times the parent.
 // NUMERICS  moves bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

@@ -4,7 +4,6 @@
 // EXPECT    bank conflicts go from 31 a request to 0, sectors stay 4. Clearly faster than the parent, and near the
 //           copy bandwidth.
 // NUMERICS  moves bits.
-// NEEDS     nothing.
 // TRIED     32 floats more in place of one: the same conflicts as without, since 64 is a multiple of 32 banks.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

@@ -5,7 +5,6 @@
 //           the gain is a tile whose size is a power of two, which 16-byte accesses and larger tiles will
 //           need.
 // NUMERICS  moves bits.
-// NEEDS     nothing.
 // TRIED     (c + r) % 32: as free of conflicts, one instruction more.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   8 bytes an entry.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/unscale/unscale.h"
 

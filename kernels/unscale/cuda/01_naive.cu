@@ -2,9 +2,6 @@
 //
 // CHANGE   the loop over entries spread over threads.
 // EXPECT   coalesced: four sectors/request.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/unscale/unscale.h"

@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   the generator: ten rounds a point.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/philox.h"
 #include "reference/variation_points/variation_points.h"

@@ -4,8 +4,6 @@
 // EXPECT    four instructions per element: far from the copy bandwidth while the data sit in cache, near the
 //           memory's pace beyond it.
 // NUMERICS  one correctly rounded float addition an element.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/scalar.h"
 #include "reference/vector_add/vector_add.h"

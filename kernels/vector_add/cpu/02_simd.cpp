@@ -5,20 +5,11 @@
 //           than a vector; little where memory is the limit.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     nothing; on a machine without vectors Highway runs it on scalars.
-// TRIED     -
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/vector_add/vector_add.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/vector_add/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void add(const VectorAdd::Args<float>& x) {
   const hn::ScalableTag<float> d;
@@ -30,16 +21,12 @@ void add(const VectorAdd::Args<float>& x) {
   for (; i < n; ++i) x.c[i] = x.a[i] + x.b[i];
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(add);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(add);
 void run(const VectorAdd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(add)(x); }
 
 KLAB_VARIANT(VectorAdd, {.run = run,

@@ -12,18 +12,10 @@
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/vector_add/vector_add.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/vector_add/cpu/03_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 // Elements [i, end).
 void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
@@ -34,16 +26,11 @@ void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
   for (; i < end; ++i) x.c[i] = x.a[i] + x.b[i];
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(add);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(add);
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 

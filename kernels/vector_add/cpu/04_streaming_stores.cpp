@@ -7,25 +7,17 @@
 //           out to memory.
 // NUMERICS  as the parent.
 // NEEDS     an instruction set with streaming stores for the gain; elsewhere Highway makes them plain ones.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/vector_add/vector_add.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/vector_add/cpu/04_streaming_stores.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 // Elements [i, end).
 void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
@@ -43,16 +35,11 @@ void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
   hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(add);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(add);
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 

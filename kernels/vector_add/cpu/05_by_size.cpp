@@ -4,26 +4,17 @@
 //           elements on.
 // EXPECT    the faster of its two ancestors at every size: as 03_threads in cache, as the parent beyond.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/vector_add/vector_add.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/vector_add/cpu/05_by_size.cpp"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 // Elements [i, end), result in the caches.
 void add_plain(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
@@ -50,17 +41,11 @@ void add_streamed(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
   hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(add_plain, add_streamed);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(add_plain);
-HWY_EXPORT(add_streamed);
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 constexpr int64_t kBeyond = 1 << 20;  // elements from which on they are streamed

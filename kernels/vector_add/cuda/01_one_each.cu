@@ -4,8 +4,6 @@
 // EXPECT    neighboring lanes touch neighboring floats, so a warp's request is 4 whole sectors of 32 bytes and
 //           nothing is wasted: close to the copy bandwidth for large n, the launch itself for small n.
 // NUMERICS  one correctly rounded float addition an element.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"

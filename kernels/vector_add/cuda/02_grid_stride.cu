@@ -4,8 +4,6 @@
 // EXPECT    no block is launched and retired for only 256 additions: a few percent for large n. Sectors/request
 //           stay 4, because the lanes of a warp still stand side by side.
 // NUMERICS  as the parent: the same additions, so the same bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"

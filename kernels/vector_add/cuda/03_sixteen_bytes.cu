@@ -6,7 +6,6 @@
 //           times the bytes in flight.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     tensors that begin on 16 bytes, as cudaMalloc returns them; others go one float at a time.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"

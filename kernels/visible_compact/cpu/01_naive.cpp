@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   rays of a few samples: a loop for each, whose end cannot be predicted, for each row.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -4,9 +4,6 @@
 //          eight are copied as eight, one or two instructions without a loop. The next run overwrites the
 //          surplus, so runs of a row go in order, and the last ones are copied by their length.
 // EXPECT   no unpredictable branch for most rays: several times faster.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -2,9 +2,6 @@
 //
 // CHANGE   each thread takes rows.
 // EXPECT   near the number of cores: a row has its own cache lines.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <algorithm>
 #include <cstring>
 #include <vector>

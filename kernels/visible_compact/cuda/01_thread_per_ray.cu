@@ -3,9 +3,6 @@
 // CHANGE   a thread copies a ray's samples of a row.
 // EXPECT   neighboring lanes copy neighboring rays, whose samples lie a ray apart: sectors are touched once
 //          for every sample of a ray.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/visible_compact/visible_compact.h"

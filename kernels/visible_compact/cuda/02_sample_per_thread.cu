@@ -2,9 +2,6 @@
 //
 // CHANGE   a thread finds the ray of its sample by binary search, once, and copies the sample's column.
 // EXPECT   a warp's stores are whole lines and its loads nearly; the search is done once for all rows.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/visible_compact/visible_compact.h"

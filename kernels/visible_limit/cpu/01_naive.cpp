@@ -2,9 +2,6 @@
 //
 // CHANGE   the naive loop.
 // EXPECT   an exponential a sample, each waiting for the comparison before it.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include <cmath>
 
 #include "harness/core/registrar.h"

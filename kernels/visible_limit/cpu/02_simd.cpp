@@ -4,24 +4,16 @@
 // EXPECT   a call of exp takes some ten times as long as an addition that waits for the last: several times.
 // NUMERICS the exponential of kernels/common/exp-inl.h (1.7u); sums in the order of the contract.
 // NEEDS    nothing; up to 15 exponentials a ray are wasted.
-// TRIED    -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/visible_limit/visible_limit.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/visible_limit/cpu/02_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void look(const VisibleLimit::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const hn::CappedTag<float, 16> d;
@@ -46,16 +38,11 @@ void look(const VisibleLimit::Args<float>& x, int64_t begin_ray, int64_t end_ray
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(look);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(look);
 
 void run(const VisibleLimit::Args<float>& x) { HWY_DYNAMIC_DISPATCH(look)(x, 0, x.shape.rays); }
 

@@ -3,9 +3,6 @@
 // CHANGE   the loop over rays spread over threads.
 // EXPECT   neighboring lanes read samples of neighboring rays, a ray's length apart; lanes whose rays are
 //          opaque wait for the longest.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/visible_limit/visible_limit.h"

@@ -4,9 +4,6 @@
 //          above the limit.
 // EXPECT   whole lines per request, and rays of hundreds of samples take a dozen iterations instead of
 //          hundreds; rays of a few leave most lanes idle.
-// NUMERICS as in the contract.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/visible_limit/visible_limit.h"

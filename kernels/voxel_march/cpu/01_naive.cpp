@@ -4,8 +4,6 @@
 // EXPECT    time is proportional to the cells crossed, most of them empty; each waits for the comparison
 //           before it.
 // NUMERICS  bit-exact by contract.
-// NEEDS     nothing.
-// TRIED     -
 #include <vector>
 
 #include "harness/core/registrar.h"

@@ -5,7 +5,6 @@
 // EXPECT    close to the number of threads: rays do not depend on each other, and the copy is small.
 // NUMERICS  bit-exact by contract; no order depends on timing.
 // NEEDS     as the parent.
-// TRIED     -
 #include <algorithm>
 #include <cstring>
 #include <vector>

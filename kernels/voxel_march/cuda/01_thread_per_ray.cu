@@ -5,11 +5,9 @@
 // EXPECT    a lookup for each cell, one after the other, most of them in empty cells, and those of
 //           neighboring lanes lie anywhere on the Morton curve: nearly a sector for each.
 // NUMERICS  bit-exact by contract.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/graded_device.h"
+#include "kernels/common/rays/graded_device.h"
 #include "reference/voxel_march/voxel_march.h"
 
 namespace klab {

@@ -6,10 +6,9 @@
 // EXPECT    a fifth of the lookups in empty air. Lanes whose rays are in the same block share one sector.
 // NUMERICS  bit-exact by contract: a plane's distance does not depend on the planes before it.
 // NEEDS     nothing; grids below 4 have no blocks, and go cell by cell.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
-#include "kernels/common/graded_device.h"
+#include "kernels/common/rays/graded_device.h"
 #include "reference/voxel_march/voxel_march.h"
 
 namespace klab {

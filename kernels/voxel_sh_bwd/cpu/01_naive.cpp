@@ -3,8 +3,6 @@
 // CHANGE    the naive loop: the forward with an addition in place of each read.
 // EXPECT    8·28 additions to memory for each point; a sum that neighbors share is loaded and stored for each of them.
 // NUMERICS  float, contributions in the order of the points.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"

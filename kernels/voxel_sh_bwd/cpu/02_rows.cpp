@@ -5,23 +5,13 @@
 //           not forwarded to the next load, and neighbors share corners.
 // EXPECT    three vectors and three numbers for each corner in place of 27 numbers. At least twice as fast.
 // NUMERICS  float, contributions in the order of the points; products fused with sums.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/voxel_sh_bwd/cpu/02_rows.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 8>;
 
@@ -75,16 +65,12 @@ void all_points(const VoxelShBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(all_points);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(all_points);
 void run(const VoxelShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x); }
 
 KLAB_VARIANT(VoxelShBwd, {.run = run,

@@ -5,25 +5,15 @@
 // EXPECT    an addition to memory waits for the line that it adds to. With dozens of lines in flight it no
 //           longer does.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/voxel_sh_bwd/cpu/03_prefetch.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 8>;
 
@@ -100,16 +90,12 @@ void all_points(const VoxelShBwd::Args<float>& x) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(all_points);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(all_points);
 void run(const VoxelShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x); }
 
 KLAB_VARIANT(VoxelShBwd, {.run = run,

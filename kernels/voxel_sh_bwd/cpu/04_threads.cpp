@@ -7,8 +7,6 @@
 // EXPECT    nothing is atomic and no sum is made twice. Rows are numbered by their place in space, so few
 //           points lie in two ranges. Near the number of cores for a few of them; all threads read all notes.
 // NUMERICS  as the parent: each row's contributions in the order of the points, at any number of threads.
-// NEEDS     nothing.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
@@ -16,13 +14,9 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/voxel_sh_bwd/cpu/04_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 
 #ifndef KLAB_VOXEL_SH_BWD_ROWS
 #define KLAB_VOXEL_SH_BWD_ROWS
@@ -38,11 +32,7 @@ struct Rows {
 }  // namespace klab
 #endif
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 8>;
 
@@ -136,10 +126,7 @@ void own_points(const VoxelShBwd::Args<float>& x, const Rows* notes, Rows own) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(note, own_points);
 
 #if HWY_ONCE
 namespace klab {
@@ -163,9 +150,6 @@ std::vector<int32_t> borders(const std::vector<Rows>& notes, int64_t rows, int t
   begins.resize(size_t(threads) + 1, int32_t(rows));
   return begins;
 }
-
-HWY_EXPORT(note);
-HWY_EXPORT(own_points);
 
 void run(const VoxelShBwd::Args<float>& x) {
   constexpr int64_t kStretch = 1024;  // points

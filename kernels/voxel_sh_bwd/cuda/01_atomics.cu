@@ -4,12 +4,10 @@
 // EXPECT    atomics are carried out by L2, one lane's address at a time: 224 for each point, and those of neighboring lanes lie in
 //           different rows.
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 
 namespace klab {

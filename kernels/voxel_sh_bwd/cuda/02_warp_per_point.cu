@@ -4,12 +4,10 @@
 // EXPECT    as many additions, but those of a request fall into some four sectors in place of thirty: L2 takes a sector's
 //           together.
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 
 namespace klab {

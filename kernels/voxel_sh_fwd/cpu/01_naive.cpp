@@ -4,8 +4,6 @@
 // EXPECT    a row's numbers lie together, but are loaded corner by corner: each of 28 sums goes to eight
 //           places.
 // NUMERICS  float, sums in the order of the corners.
-// NEEDS     nothing.
-// TRIED     -
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -5,27 +5,18 @@
 //           function for 64 points at a time, in vectors.
 // EXPECT    two to four loads for each corner in place of 27, and no exponential alone. At least 3 times as fast.
 // NUMERICS  float, sums in the order of the parent; products fused with sums.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/voxel_sh_fwd/cpu/02_rows.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 
@@ -97,16 +88,12 @@ void all_points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(all_points);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(all_points);
 void run(const VoxelShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(VoxelShFwd, {.run = run,

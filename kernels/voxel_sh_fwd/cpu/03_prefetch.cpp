@@ -4,27 +4,18 @@
 //           is known; then the points are computed. A point's rows wait for its links, and nothing else does.
 // EXPECT    where the tables exceed the caches, dozens of lines in flight in place of a few.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/voxel_sh_fwd/cpu/03_prefetch.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
 
@@ -108,16 +99,12 @@ void all_points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(all_points);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(all_points);
 void run(const VoxelShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(VoxelShFwd, {.run = run,

@@ -4,12 +4,10 @@
 // EXPECT    neighboring lanes read the same number of different rows: a sector of 32 bytes for four of them, as many requests as
 //           numbers and corners, 216 for each point.
 // NUMERICS  float, sums in the order of the corners.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
 namespace klab {

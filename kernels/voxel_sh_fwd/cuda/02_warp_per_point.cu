@@ -6,12 +6,10 @@
 // EXPECT    eight requests of some four sectors for each point, in place of 216 requests, each for 32 points:
 //           the sectors are those of the rows.
 // NUMERICS  float; sums over the harmonics as trees.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
 namespace klab {

@@ -3,8 +3,6 @@
 // CHANGE   the naive loop.
 // EXPECT   a chain of additions, four cycles each.
 // NUMERICS products and sum in double.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/weighted_sum/weighted_sum.h"
 

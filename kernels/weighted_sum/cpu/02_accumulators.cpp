@@ -3,8 +3,6 @@
 // CHANGE   eight sums that do not wait for each other; the compiler puts them into vectors.
 // EXPECT   several times faster: 8 bytes an entry instead of four cycles.
 // NUMERICS products and sums in double.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "reference/weighted_sum/weighted_sum.h"
 

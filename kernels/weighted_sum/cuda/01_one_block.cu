@@ -3,8 +3,6 @@
 // CHANGE   1024 threads walk over the entries, shuffles and a row of shared memory add up their sums.
 // EXPECT   coalesced and the same at every run; one multiprocessor is enough for some ten thousand rays.
 // NUMERICS products and sums in double.
-// NEEDS    nothing.
-// TRIED    -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/weighted_sum/weighted_sum.h"

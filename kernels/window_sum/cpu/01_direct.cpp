@@ -4,8 +4,6 @@
 // EXPECT    2r+1 additions an output, each waiting for the one before: at r = 100 some two hundred times the
 //           latency of an addition, and the memory has nothing to do.
 // NUMERICS  one float accumulator a window, from left to right.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -6,7 +6,6 @@
 // EXPECT    about (2r+1)/2 times the parent at large r: an addition's latency for each of the two walks in
 //           place of one for each element of the window. At r = 1 no gain.
 // NUMERICS  sums of at most 2r+1 terms that all lie in the window: the bound of the direct sum.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cpu.02_running_sum
 #include <algorithm>
 

@@ -7,22 +7,13 @@
 //           window, so the two walks of 02 win again from a radius of some ten or twenty.
 // NUMERICS  the same additions as 01_direct in the same order, so the same bits.
 // NEEDS     nothing; radii beyond n/2 leave no whole window, and all is done one by one.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/window_sum/window_sum.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/window_sum/cpu/03_simd.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 void one_by_one(const float* x, float* y, int64_t n, int64_t r, int64_t i, int64_t end) {
   for (; i < end; ++i) {
@@ -55,16 +46,12 @@ void sums(const WindowSum::Args<float>& args) {
   one_by_one(x, y, n, r, i, n);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(sums);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(sums);
 void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 
 KLAB_VARIANT(WindowSum, {.run = run,

@@ -4,24 +4,15 @@
 // EXPECT    the faster of its two ancestors at every radius. A direct window costs one load per element, two
 //           walks some thirty instructions per vector: they meet near 30 elements.
 // NUMERICS  as the one of the two that is taken.
-// NEEDS     nothing.
-// TRIED     -
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/window_sum/window_sum.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/window_sum/cpu/05_by_radius.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Inclusive sums from the last lane down.
 template <class D, class V>
@@ -112,16 +103,12 @@ void sums(const WindowSum::Args<float>& args) {
   for (int64_t first = 0; first < n; first += 2 * r + 1) group(args.x, args.y, n, r, first);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(sums);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-HWY_EXPORT(sums);
 void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 
 KLAB_VARIANT(WindowSum, {.run = run,

@@ -6,25 +6,17 @@
 //           Windows longer than n leave one group, and one thread.
 // NUMERICS  as the parent, bit for bit: groups begin where they began.
 // NEEDS     nothing. Short vectors stay on one thread.
-// TRIED     -
 #include <omp.h>
 
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/simd.h"
 #include "reference/window_sum/window_sum.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/window_sum/cpu/06_threads.cpp"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace klab {
-namespace {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+KLAB_SIMD_BEGIN();
 
 /// Inclusive sums from the last lane down.
 template <class D, class V>
@@ -118,16 +110,11 @@ void sums(const WindowSum::Args<float>& args, int64_t k, int64_t parts) {
   for (int64_t first = begin; first < end; first += window) group(args.x, args.y, n, r, first);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace
-}  // namespace klab
-HWY_AFTER_NAMESPACE();
+KLAB_SIMD_END(sums);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
-
-HWY_EXPORT(sums);
 
 void run(const WindowSum::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // elements worth waking a team for

@@ -6,8 +6,6 @@
 //           a warp; L1 answers nearly all of them, and how many it can answer is the limit: time grows with
 //           r, bytes do not.
 // NUMERICS  one float accumulator a window, from left to right.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/window_sum/window_sum.h"

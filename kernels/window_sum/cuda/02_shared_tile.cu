@@ -7,8 +7,6 @@
 //           that crosses a cache line takes two. At least 1.2 times at r = 100; at r = 3 the barriers cost as
 //           much as the loads save.
 // NUMERICS  as the parent: the same additions in the same order, so the same bits.
-// NEEDS     nothing.
-// TRIED     -
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/window_sum/window_sum.h"

@@ -8,7 +8,6 @@
 //           and about (2r + 34)/32 for long ones: 8 in place of 201 at r = 100. No shared memory, no barrier.
 //           At least 3 times the parent there.
 // NUMERICS  sums in tree order, of elements of the window alone: nothing is ever subtracted.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cuda.03_shuffle
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"

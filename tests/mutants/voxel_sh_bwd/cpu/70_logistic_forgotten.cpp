@@ -2,7 +2,7 @@
 // behind it.
 // Must be caught as Fault::wrong_value: where a color is nearly 0 or 1 the sum hardly moves it.
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 #include "tests/mutants/mutant.h"
 

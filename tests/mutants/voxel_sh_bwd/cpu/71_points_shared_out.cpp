@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 #include "tests/mutants/mutant.h"
 

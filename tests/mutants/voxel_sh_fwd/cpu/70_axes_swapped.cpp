@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/common/sh_basis.h"
-#include "kernels/common/voxel_corners.h"
+#include "kernels/common/voxels/corners.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 #include "tests/mutants/mutant.h"
 

@@ -3,7 +3,6 @@
 // CHANGE    the naive loop, with the library's exponential.
 // EXPECT    bound by the exponential, far from the copy bandwidth.
 // NUMERICS  float.
-// NEEDS     nothing.
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -3,7 +3,6 @@
 // CHANGE    the naive kernel: as many threads as elements.
 // EXPECT    neighboring lanes touch neighboring floats: 4 whole sectors/request.
 // NUMERICS  float.
-// NEEDS     nothing.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/swiglu_fwd/swiglu_fwd.h"

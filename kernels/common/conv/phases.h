@@ -1,4 +1,4 @@
-// Layout of a layer for the backward of a convolution on joined rows (conv_rows.h): which taps read which
+// Layout of a layer for the backward of a convolution on joined rows (conv/rows.h): which taps read which
 // phase of x, and how d_y lies between zeros, so that a shift backwards stays inside.
 #pragma once
 
@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/common/conv_rows.h"
+#include "kernels/common/conv/rows.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 namespace klab::conv {
 
-inline constexpr int64_t kBeyondRow = 64;  // floats: the widest tile of conv_tile-inl.h
+inline constexpr int64_t kBeyondRow = 64;  // floats: the widest tile of conv/tile-inl.h
 
 /// The taps that read one phase of x, and where they point back to.
 struct Phase {

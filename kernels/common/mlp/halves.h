@@ -4,7 +4,7 @@
 // the range. Sums are float, and the exponents add no error: a factor of a power of two does not round.
 #pragma once
 
-#include "kernels/common/mlp_rows.h"
+#include "kernels/common/mlp/rows.h"
 
 namespace klab {
 namespace {

@@ -1,19 +1,19 @@
 // Shared by the walks of composite_bwd along the stream, regardless of the ray that a lane belongs to: the
 // inputs of a piece's rays. Included by kernel files inside Highway's foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
-#undef KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
+#if defined(KLAB_KERNELS_COMMON_COMPOSITE_RAY_GRADIENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_COMPOSITE_RAY_GRADIENTS_INL_H_
+#undef KLAB_KERNELS_COMMON_COMPOSITE_RAY_GRADIENTS_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_RAY_GRADIENTS_INL_H_
+#define KLAB_KERNELS_COMMON_COMPOSITE_RAY_GRADIENTS_INL_H_
 #endif
 
 #include <algorithm>
 #include <array>
 
 #include "hwy/highway.h"
+#include "kernels/common/composite/ray_lanes-inl.h"
+#include "kernels/common/composite/ray_results-inl.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ray_lanes-inl.h"
-#include "kernels/common/ray_results-inl.h"
 #include "reference/composite_bwd/composite_bwd.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/common/prefetch_rows.h"
+#include "kernels/common/mlp/prefetch_rows.h"
 #include "reference/float16.h"
 
 #if defined(__x86_64__)

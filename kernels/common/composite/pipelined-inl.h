@@ -12,9 +12,9 @@
 #include <array>
 
 #include "hwy/highway.h"
+#include "kernels/common/composite/ray_lanes-inl.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ray_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {

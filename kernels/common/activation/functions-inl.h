@@ -1,10 +1,10 @@
 // The functions behind activations in vectors of float, each made of one exponential. Included by kernel files inside
 // Highway's foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_ACTIVATION_INL_H_
-#undef KLAB_KERNELS_COMMON_ACTIVATION_INL_H_
+#if defined(KLAB_KERNELS_COMMON_ACTIVATION_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_ACTIVATION_FUNCTIONS_INL_H_
+#undef KLAB_KERNELS_COMMON_ACTIVATION_FUNCTIONS_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_ACTIVATION_INL_H_
+#define KLAB_KERNELS_COMMON_ACTIVATION_FUNCTIONS_INL_H_
 #endif
 
 #include "hwy/highway.h"

@@ -18,7 +18,7 @@
 #define KLAB_HAVE_CUBLAS 1
 #include <cublas_v2.h>
 
-#include "kernels/common/vendor_library.h"
+#include "kernels/common/vendor/library.h"
 #else
 #define KLAB_HAVE_CUBLAS 0
 #endif

@@ -1,13 +1,13 @@
 // A matrix transposed tile by tile through two buffers in L2; explained in transpose.cpu.13_long_runs, where it comes from.
 //
-// Included once per instruction set, after hwy/highway.h, kernels/common/transpose_block-inl.h and transpose_lines-inl.h.
+// Included once per instruction set, after hwy/highway.h, kernels/common/transpose_block-inl.h and transpose/lines-inl.h.
 #ifndef KLAB_KERNELS_COMMON_TURN_BUFFERED_TILES
 #define KLAB_KERNELS_COMMON_TURN_BUFFERED_TILES
 
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/common/turn_cut.h"
+#include "kernels/common/transpose/turn_cut.h"
 
 namespace klab {
 namespace {
@@ -46,8 +46,8 @@ struct Tiling {
 #endif
 
 #include "hwy/highway.h"
+#include "kernels/common/transpose/lines-inl.h"
 #include "kernels/common/transpose_block-inl.h"
-#include "kernels/common/transpose_lines-inl.h"
 #include "reference/transpose/transpose.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,17 +1,17 @@
 // Gradients of samples, written along the stream by vectors that share lines with other pieces and threads. Included by kernel
 // files inside Highway's foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_RAY_RESULTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_RAY_RESULTS_INL_H_
-#undef KLAB_KERNELS_COMMON_RAY_RESULTS_INL_H_
+#if defined(KLAB_KERNELS_COMMON_COMPOSITE_RAY_RESULTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_COMPOSITE_RAY_RESULTS_INL_H_
+#undef KLAB_KERNELS_COMMON_COMPOSITE_RAY_RESULTS_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_RAY_RESULTS_INL_H_
+#define KLAB_KERNELS_COMMON_COMPOSITE_RAY_RESULTS_INL_H_
 #endif
 
 #include <algorithm>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "kernels/common/ray_lanes-inl.h"
+#include "kernels/common/composite/ray_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {

@@ -1,7 +1,7 @@
 // Steps of optimizers: their arguments, the same for all ops, and the terms of a formula that depend on the
 // tensor alone.
 //
-// For the processor and for CUDA kernels. The formulas of an entry are in optimizer_rules-inl.h.
+// For the processor and for CUDA kernels. The formulas of an entry are in optimizer/rules-inl.h.
 #pragma once
 
 #include <cmath>

@@ -1,16 +1,16 @@
 // Corners of the hash table whose layout is data, for as many points as a vector has lanes.
-// hashgrid_cell-inl.h does the same for one hash function and sizes that are powers of two. Shared by the
+// hashgrid/cell-inl.h does the same for one hash function and sizes that are powers of two. Shared by the
 // SIMD rungs of hashtable_fwd and hashtable_bwd; included once for every instruction set, as Highway's
 // foreach_target requires.
-#if defined(KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H
-#undef KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H
+#if defined(KLAB_KERNELS_COMMON_HASHGRID_TABLE_CORNERS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_HASHGRID_TABLE_CORNERS_INL_H
+#undef KLAB_KERNELS_COMMON_HASHGRID_TABLE_CORNERS_INL_H
 #else
-#define KLAB_KERNELS_COMMON_HASHTABLE_CORNERS_INL_H
+#define KLAB_KERNELS_COMMON_HASHGRID_TABLE_CORNERS_INL_H
 #endif
 
 #include "hwy/highway.h"
-#include "kernels/common/hashgrid_cell-inl.h"
+#include "kernels/common/hashgrid/cell-inl.h"
 #include "reference/hashtable_fwd/table_layout.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,10 +1,10 @@
 // Vectors along a stream of samples whose lanes belong to different rays: which lanes belong together, and sums that stop
 // at borders. Included by kernel files inside Highway's foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_RAY_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_RAY_LANES_INL_H_
-#undef KLAB_KERNELS_COMMON_RAY_LANES_INL_H_
+#if defined(KLAB_KERNELS_COMMON_COMPOSITE_RAY_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_COMPOSITE_RAY_LANES_INL_H_
+#undef KLAB_KERNELS_COMMON_COMPOSITE_RAY_LANES_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_RAY_LANES_INL_H_
+#define KLAB_KERNELS_COMMON_COMPOSITE_RAY_LANES_INL_H_
 #endif
 
 #include <array>

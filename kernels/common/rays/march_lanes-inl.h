@@ -1,10 +1,10 @@
 // Shared by marches with candidates in lanes: the cell of each, its bit, and the frame around the rays.
 // Included by kernel files inside Highway's foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_
-#undef KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_
+#if defined(KLAB_KERNELS_COMMON_RAYS_MARCH_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_RAYS_MARCH_LANES_INL_H_
+#undef KLAB_KERNELS_COMMON_RAYS_MARCH_LANES_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_MARCH_LANES_INL_H_
+#define KLAB_KERNELS_COMMON_RAYS_MARCH_LANES_INL_H_
 #endif
 
 #include <omp.h>

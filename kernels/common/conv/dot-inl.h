@@ -1,6 +1,6 @@
 // The innermost part of a convolution's weight gradient: scalar products of rows of d_y with shifted rows of the picture.
 //
-// d_w of an output channel and a tap is Σ_t d_y[t]·x[t + shift] along the joined rows (conv_rows.h). Six output channels and
+// d_w of an output channel and a tap is Σ_t d_y[t]·x[t + shift] along the joined rows (conv/rows.h). Six output channels and
 // four taps are 24 such sums; each keeps one partial sum for each lane, in registers while t runs, in memory between blocks
 // of t, and is added up over its lanes once, at the end:
 //

@@ -1,11 +1,11 @@
 // Colors of rays, by vectors along the stream of samples regardless of the ray that a lane belongs to, and
 // the loss of their pixels; shared by composite_loss_fwd and composite_loss_bwd. Included by kernel files
 // inside Highway's foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
-#undef KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
+#if defined(KLAB_KERNELS_COMMON_COMPOSITE_RAY_COLORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_COMPOSITE_RAY_COLORS_INL_H_
+#undef KLAB_KERNELS_COMMON_COMPOSITE_RAY_COLORS_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_RAY_COLORS_INL_H_
+#define KLAB_KERNELS_COMMON_COMPOSITE_RAY_COLORS_INL_H_
 #endif
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "kernels/common/composite/ray_lanes-inl.h"
 #include "kernels/common/exp-inl.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/ray_lanes-inl.h"
 #include "kernels/common/scratch.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "kernels/common/fp8.h"
-#include "kernels/common/mlp_halves.h"
+#include "kernels/common/mlp/halves.h"
 
 namespace klab {
 namespace {

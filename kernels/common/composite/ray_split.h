@@ -1,6 +1,8 @@
 // Rays shared out among threads so that each gets about as many samples.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -13,6 +15,17 @@ inline int64_t split_rays(const int32_t* ray_begin, int64_t rays, int64_t k, int
   if (k >= parts) return rays;
   const int64_t target = int64_t(ray_begin[rays]) * k / parts;
   return std::lower_bound(ray_begin, ray_begin + rays, target) - ray_begin;
+}
+
+/// Calls part(begin, end) on each thread of a team with its rays. Where it is not `worth` waking a team, calls
+/// part(0, rays).
+template <class Part>
+void parallel_rays(const int32_t* ray_begin, int64_t rays, bool worth, const Part& part) {
+#pragma omp parallel if (worth)
+  {
+    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
+    part(split_rays(ray_begin, rays, k, parts), split_rays(ray_begin, rays, k + 1, parts));
+  }
 }
 
 }  // namespace klab

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "kernels/common/mlp_device.h"
+#include "kernels/common/mlp/device.h"
 #include "kernels/common/mma.h"
 
 namespace klab {

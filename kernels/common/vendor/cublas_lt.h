@@ -1,4 +1,4 @@
-// cublasLt's product of e4m3s, for the variant that compares with it. Loaded when first asked for, as kernels/common/cublas.h.
+// cublasLt's product of e4m3s, for the variant that compares with it. Loaded when first asked for, as cublas.h is.
 //
 //   cublas_lt::supported(host)                    "" or the reason why not
 //   cublas_lt::multiply(m, n, k, a, turned, c)    C[m,n] = A[m,k] Bt[n,k]^T, row-major device memory, on cuda::stream()
@@ -17,7 +17,7 @@
 #define KLAB_HAVE_CUBLAS_LT 1
 #include <cublasLt.h>
 
-#include "kernels/common/vendor_library.h"
+#include "kernels/common/vendor/library.h"
 #else
 #define KLAB_HAVE_CUBLAS_LT 0
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/common/cuda.h"
-#include "kernels/common/optimizer_coefficients.h"
+#include "kernels/common/optimizer/coefficients.h"
 
 namespace klab {
 namespace {
@@ -18,7 +18,7 @@ __device__ __forceinline__ float MulAdd(float a, float b, float c) { return a * 
 __device__ __forceinline__ float Div(float a, float b) { return a / b; }
 __device__ __forceinline__ float Sqrt(float a) { return sqrtf(a); }
 #define KLAB_RULE __device__ __forceinline__
-#include "kernels/common/optimizer_rules-inl.h"
+#include "kernels/common/optimizer/rules-inl.h"
 #undef KLAB_RULE
 }  // namespace optimizer_numbers
 

@@ -11,7 +11,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/common/lanes-inl.h"
-#include "kernels/common/optimizer_coefficients.h"
+#include "kernels/common/optimizer/coefficients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace klab {
@@ -26,7 +26,7 @@ using hwy::HWY_NAMESPACE::Set;
 using hwy::HWY_NAMESPACE::Sqrt;
 using hwy::HWY_NAMESPACE::Sub;
 #define KLAB_RULE HWY_INLINE
-#include "kernels/common/optimizer_rules-inl.h"
+#include "kernels/common/optimizer/rules-inl.h"
 #undef KLAB_RULE
 }  // namespace optimizer_lanes
 

@@ -1,10 +1,10 @@
 // As many Gaussians at once as a vector has lanes, on their way to the picture. Included by kernel files inside Highway's
 // foreach_target, once a target.
-#if defined(KLAB_KERNELS_COMMON_GS_PROJECT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KLAB_KERNELS_COMMON_GS_PROJECT_INL_H_
-#undef KLAB_KERNELS_COMMON_GS_PROJECT_INL_H_
+#if defined(KLAB_KERNELS_COMMON_GAUSSIAN_PROJECT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KLAB_KERNELS_COMMON_GAUSSIAN_PROJECT_INL_H_
+#undef KLAB_KERNELS_COMMON_GAUSSIAN_PROJECT_INL_H_
 #else
-#define KLAB_KERNELS_COMMON_GS_PROJECT_INL_H_
+#define KLAB_KERNELS_COMMON_GAUSSIAN_PROJECT_INL_H_
 #endif
 
 #include "hwy/highway.h"
