@@ -23,11 +23,14 @@ namespace fs = std::filesystem;
 constexpr std::string_view kQueueHeader = "rung,shape,over,predicted,rule,reason";
 constexpr std::string_view kSourcesHeader = "rung,code";
 
-/// The code without comments and blanks, so that a record stays valid when words change. Strings are taken as they are.
+/// The code without comments, blanks and includes, so that a record stays valid when words change or a header moves. Strings are
+/// taken as they are.
 std::string bare(const std::string& code) {
   std::string out;
   for (size_t i = 0; i < code.size(); ++i) {
     if (code.compare(i, 2, "//") == 0) {
+      i = std::min(code.find('\n', i), code.size());
+    } else if (code.compare(i, 8, "#include") == 0) {
       i = std::min(code.find('\n', i), code.size());
     } else if (code.compare(i, 2, "/*") == 0) {
       i = std::min(code.find("*/", i), code.size() - 2) + 1;

@@ -2,7 +2,7 @@
 //
 //   reports/gpu_queue.csv                        what waits, in the order of the labs
 //   reports/recorded/<machine>/gpu_rows*.csv     what was timed
-//   reports/recorded/<machine>/gpu_sources.csv   of which code: a digest per rung, without comments and blanks
+//   reports/recorded/<machine>/gpu_sources.csv   of which code: a digest per rung, without comments, blanks and includes
 #pragma once
 
 #include <filesystem>
@@ -34,7 +34,7 @@ std::string rule_of(const std::optional<double>& predicted, const std::string& p
 /// "not decided: " with the reason where there is no time.
 std::string decide(const Waiting& line, std::span<const Row> rows);
 
-/// Returns a digest of a rung's code in that tree: its file and those of its op's folder that it includes, without comments and
+/// Returns a digest of a rung's code in that tree: its file and those of its op's folder that it includes, without comments, includes and
 /// blanks. Empty if the tree has no such file.
 std::string code_digest(const std::filesystem::path& root, const Variant& variant);
 

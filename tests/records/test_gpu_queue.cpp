@@ -53,6 +53,7 @@ TEST_F(GpuQueueFolder, WordsOfAKernelMayChangeAndItsCodeMayNot) {
   const std::string digest = digest_of(code);
   EXPECT_EQ(digest.size(), 64U);
   EXPECT_EQ(digest_of("// Halves.\nint f(int x) {\n  return x / 2;  /* of\nx */\n}\n"), digest);
+  EXPECT_EQ(digest_of("#include \"kernels/common/moved.h\"\n" + code), digest);
   EXPECT_NE(digest_of("int f(int x) { return x * 2; }"), digest);
   EXPECT_NE(digest_of("auto s = \"a // b\";"), digest_of("auto s = \"a // c\";"));
   std::ofstream(path / "kernels/transpose/tile-inl.h") << "constexpr int kTile = 32;";
