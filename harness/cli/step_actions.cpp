@@ -15,6 +15,7 @@
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/report/table.h"
+#include "harness/step/bodies.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
@@ -182,11 +183,9 @@ int watch_step(const Step& step, const StepCheckOptions& o) {
 }
 
 int show_solution(const Step& step) {
-  const fs::path root = source_root();
-  const auto text = [&](const Variant& v) { return read_text(root / source_path(v)); };
   fmt::print("{}\n", step_text(step, 100));
-  const std::string diff =
-      unified_diff(text(*step.parent), text(*step.own), source_path(*step.parent), source_path(*step.own));
+  const std::string diff = unified_diff(source_text(*step.parent), source_text(*step.own),
+                                        source_path(*step.parent), source_path(*step.own));
   std::istringstream lines(diff);
   for (std::string line; std::getline(lines, line);)
     fmt::print("{}\n", inked(line, line.starts_with("+")   ? Ink::green

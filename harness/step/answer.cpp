@@ -11,6 +11,7 @@
 #include "harness/check/failure_json.h"
 #include "harness/check/failure_text.h"
 #include "harness/core/source.h"
+#include "harness/step/bodies.h"
 #include "harness/step/imports.h"
 #include "harness/step/judge.h"
 #include "harness/step/sandbox.h"
@@ -135,6 +136,11 @@ class Check {
         compile_work(step_, source, folder_.path(),
                      {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
                       .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); }});
+    for (const std::string& file : answer_.compiled.includes)
+      if (is_answer(file))
+        return end(Outcome::forbidden,
+                   fmt::format("it includes {}, which holds klab's own code: write the step's code yourself",
+                               file.substr(file.rfind("kernels/"))));
     if (answer_.compiled.good && !options_.known_object.empty() &&
         answer_.compiled.object == options_.known_object)
       return end(Outcome::unchanged, "the machine code is the same");

@@ -74,6 +74,15 @@ std::vector<std::string> one_target() {
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
+/// Returns the files that a rule of make, as compilers write it, depends on.
+std::vector<std::string> files_in_rule(const std::string& rule) {
+  std::vector<std::string> files;
+  std::istringstream in(rule.substr(std::min(rule.size(), rule.find(": ") + 1)));
+  for (std::string word; in >> word;)
+    if (word != "\\") files.push_back(word);
+  return files;
+}
+
 bool is_gnu() { return build_info().compiler.rfind("GNU", 0) == 0; }
 
 class Compilation {
@@ -97,8 +106,11 @@ class Compilation {
     for (std::string& flag : one_target()) command.push_back(std::move(flag));
     const bool loops = form == Built::cpu && is_gnu();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
-    command.insert(command.end(), {"-o", object.string(), "-c", source_.string()});
+    const fs::path includes = folder_ / (stem + ".d");
+    command.insert(command.end(),
+                   {"-MMD", "-MF", includes.string(), "-o", object.string(), "-c", source_.string()});
     Compiled result = run(command);
+    if (fs::exists(includes)) result.includes = files_in_rule(read_text(includes));
     if (!result.good) return result;
     result.object = sha256(read_text(object));
     if (loops) {

@@ -1,4 +1,5 @@
 #include "harness/step/mutate.h"
+#include "harness/step/bodies.h"
 
 #include <fmt/core.h>
 
@@ -73,7 +74,7 @@ Step step_of(const Variant& variant) {
 std::vector<MutantResult> mutate(const Variant& variant, const MutateOptions& options) {
   const Step step = step_of(variant);
   const std::string name = source_path(variant);
-  const std::string source = read_text(tree_file(name));
+  const std::string source = source_text(variant);
   const ScratchFolder folder;
   // Use the same name for all, since the machine code contains it.
   const fs::path file = folder.path() / ("mutant" + fs::path(name).extension().string());

@@ -1,6 +1,7 @@
 #include "harness/step/work_file.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
+#include "harness/step/bodies.h"
 #include "harness/step/lesson.h"
 
 namespace klab {
@@ -129,6 +131,51 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// Returns a variant's code as a work file has it: complete, without what belongs to klab's own rung.
+std::string code_of(const Variant& variant) {
+  std::string code = without_header(source_text(variant));
+  // Remove former names and a branch's size.
+  static const std::regex own_names(R"re(,\s*\.(was|when) = \{(\{[^}]*\}[^}]*|[^{}]*)\})re");
+  return std::regex_replace(code, own_names, "");
+}
+
+/// Returns whether both rungs take a part of their code from one header.
+bool share_a_body(const Variant& a, const Variant& b) {
+  const auto of_a = bodies_of(read_text(tree_file(source_path(a))));
+  const auto of_b = bodies_of(read_text(tree_file(source_path(b))));
+  return std::ranges::any_of(of_a,
+                             [&](const auto& body) { return std::ranges::find(of_b, body) != of_b.end(); });
+}
+
+/// Marks the lines of `from` that differ in `to`, apart from the registration. `changed` counts the lines to write or to change.
+std::string marked(const std::string& from, std::string to, size_t& changed) {
+  static const std::regex registration(R"(KLAB_VARIANT\([^;]*;)");
+  std::smatch own;
+  if (std::regex_search(from, own, registration)) {
+    std::smatch there;
+    if (std::regex_search(to, there, registration))
+      to.replace(size_t(there.position()), size_t(there.length()), own.str());
+  }
+  auto lines = lines_of(from);
+  std::istringstream diff(unified_diff(from, to, "", "", 0));
+  size_t begin = 0, count = 0, other = 0, more = 0;
+  for (std::string line; std::getline(diff, line);) {
+    if (std::sscanf(line.c_str(), "@@ -%zu,%zu +%zu,%zu @@", &begin, &count, &other, &more) != 4) continue;
+    changed += std::max(count, more);
+    const auto mark = [&](size_t number, const char* comment) {
+      std::string& at = lines[number - 1];
+      if (!at.ends_with('\\') && at.find("// CHANGE") == at.npos && at.find("// ADD BELOW") == at.npos)
+        at += std::string(at.empty() ? "" : "  ") + comment;
+    };
+    for (size_t i = begin; i < begin + count; ++i)
+      if (!lines[i - 1].empty()) mark(i, "// CHANGE");
+    if (count == 0 && begin > 0) mark(begin, "// ADD BELOW");
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string work_text(const Step& step, const Variant& from) {
@@ -139,17 +186,23 @@ std::string work_text(const Step& step, const Variant& from) {
                      (title.empty() ? step.own->rung : title) + ".\n//\n";
   for (const char* key : {"CHANGE", "EXPECT", "NUMERICS", "NEEDS"})
     if (const auto at = asked.find(key); at != asked.end()) text += header_line(key, at->second);
-  const std::string source = read_text(root / source_path(from));
-  if (&from != step.own) text += tools_text(read_text(root / source_path(*step.own)), source);
+  std::string code = code_of(from);
+  if (&from != step.own) text += tools_text(source_text(*step.own), source_text(from));
+  if (&from == step.parent && share_a_body(*step.parent, *step.own)) {
+    size_t changed = 0;
+    code = marked(code, code_of(*step.own), changed);
+    text += header_line(
+        "LINES",
+        "change about " + std::to_string(changed) + " of " + std::to_string(lines_of(code).size()) +
+            " lines: those marked CHANGE, and lines to add below those marked ADD BELOW. klab's rung "
+            "takes over the others as they are.");
+  }
   text += header_line(
       "FROM",
       from.id + ", whose code as klab has it follows. Make the change, then: klab step --check " + step.name +
           ". In KLAB_VARIANT, .tiles are sizes beside which more is checked; .parent and .expect are klab's "
           "bookkeeping and may stay.");
-  std::string code = without_header(source);
-  // Remove former names and a branch's size, which belong to klab's own rung.
-  static const std::regex own_names(R"re(,\s*\.(was|when) = \{(\{[^}]*\}[^}]*|[^{}]*)\})re");
-  return text + std::regex_replace(code, own_names, "");
+  return text + code;
 }
 
 std::string start_text(const Step& step) { return work_text(step, *step.parent); }

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -23,7 +22,6 @@
 
 namespace klab {
 namespace {
-namespace fs = std::filesystem;
 
 struct Mark {
   int line = 0;
@@ -38,11 +36,9 @@ struct Specimen {
 };
 void PrintTo(const Specimen& s, std::ostream* out) { *out << s.id; }
 
-Specimen read_specimen(const fs::path& file) {
-  Variant named;
-  name_from_path(named, file.string());
-  Specimen s{.id = named.id, .findings = {}, .error = {}};
-  std::istringstream in(read_text(file));
+Specimen read_specimen(const Variant& v) {
+  Specimen s{.id = v.id, .findings = {}, .error = {}};
+  std::istringstream in(read_text(v.file));
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
@@ -59,11 +55,11 @@ const std::vector<Specimen>& specimens() {
     simt::load_module(KLAB_CUDA_MUTANTS, false);
     simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
     std::vector<Specimen> list;
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(KLAB_SOURCE_DIR) / "tests/mutants"))
+    for (const Variant& v : variants())
       // Those with a class are test_mutants.cpp's: in a run at one shape nothing of them is seen.
-      if (entry.path().extension() == ".cu" &&
-          read_text(entry.path()).find("// Class: ") == std::string::npos)
-        list.push_back(read_specimen(entry.path()));
+      if (v.backend == "cuda" && v.file.find("/tests/mutants/") != v.file.npos &&
+          read_text(v.file).find("// Class: ") == std::string::npos)
+        list.push_back(read_specimen(v));
     std::ranges::sort(list, {}, &Specimen::id);
     return list;
   }();

@@ -10,6 +10,7 @@
 #include "harness/check/cases.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
+#include "harness/step/bodies.h"
 #include "harness/step/compile.h"
 #include "harness/step/compiler_text.h"
 #include "harness/step/counts.h"
@@ -66,6 +67,38 @@ TEST(Step, EveryStepHasTextHintsAndStartingCode) {
     for (std::string line; std::getline(lines, line) && line.starts_with("//");)
       EXPECT_LE(line.size(), 112U) << line;
   }
+}
+
+/// Where a rung takes over a part of its parent, every line that is not marked stands in klab's rung, too.
+TEST(Step, MarksTheLinesToChangeWhereAPartIsShared) {
+  int shared = 0;
+  for (const Step& s : steps()) {
+    const std::string text = start_text(s), own = work_text(s, *s.own);
+    for (const std::string& code : {text, own}) EXPECT_TRUE(bodies_of(code).empty()) << s.own->id;
+    if (text.find("\n// LINES ") == std::string::npos) {
+      EXPECT_EQ(text.find("  // ADD BELOW"), std::string::npos) << s.own->id;
+      continue;
+    }
+    ++shared;
+    EXPECT_TRUE(text.find("  // CHANGE\n") != std::string::npos ||
+                text.find("  // ADD BELOW\n") != std::string::npos)
+        << s.own->id << " marks no line";
+    std::istringstream lines(text.substr(text.find("\n#include")));
+    for (std::string line; std::getline(lines, line) && !line.starts_with("KLAB_VARIANT(");) {
+      if (line.find("  // CHANGE") != std::string::npos) continue;
+      line = line.substr(0, line.find("// ADD BELOW"));
+      line.erase(line.find_last_not_of(' ') + 1);
+      EXPECT_NE(("\n" + own).find("\n" + line + "\n"), std::string::npos) << s.own->id << " lacks: " << line;
+    }
+  }
+  EXPECT_GT(shared, 30);
+}
+
+TEST(Step, ALearnersFileMayIncludeHelpersButNoRung) {
+  EXPECT_TRUE(is_answer("/x/kernels/cast/cpu/03_simd-inl.h"));
+  EXPECT_TRUE(is_answer("kernels/transpose/cuda/03_padded.cu"));
+  EXPECT_FALSE(is_answer("/x/kernels/common/lanes-inl.h"));
+  EXPECT_FALSE(is_answer("/x/work/09_mixed_precision/04.cpp"));
 }
 
 /// With the times that klab's rung promises, its answer passes and its parent does not, wherever speed is asked for.

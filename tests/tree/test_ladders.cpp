@@ -20,6 +20,7 @@
 #include "harness/core/source.h"
 #include "harness/records/counts.h"
 #include "harness/records/rows.h"
+#include "harness/step/bodies.h"
 #include "tests/tree/files.h"
 
 namespace klab {
@@ -154,13 +155,13 @@ TEST(Ladders, TrunkRungsOfCudaHaveAPrintedCountBelowTheirParents) {
   EXPECT_GT(compared, 30);
 }
 
-/// The lines of a kernel file that are its own: no comments, no blank lines, and not the frame that every
+/// The lines of a kernel's code that are its own: no comments, no blank lines, and not the frame that every
 /// file of its kind has, includes, namespaces, Highway's targets, closing brackets.
-std::multiset<std::string> own_lines(const fs::path& file) {
+std::multiset<std::string> own_lines(const Variant& v) {
   static const std::regex frame(
       R"(#include.*|KLAB_SIMD_(BEGIN|END)\(.*\);|namespace.*|#if HWY_ONCE|#endif|[{}();\]]+)");
   std::multiset<std::string> lines;
-  std::istringstream in(read_text(file));
+  std::istringstream in(source_text(v));
   for (std::string line; std::getline(in, line);) {
     line = line.substr(0, line.find("//"));
     const size_t begin = line.find_first_not_of(' ');
@@ -181,7 +182,7 @@ TEST(Ladders, ARungHasAtMostAHundredNewLines) {
     const Variant* parent = find_variant(v.parent);
     if (op == nullptr || parent == nullptr || v.peer) continue;
     if (v.backend == "cuda" && !v.supported(op->bench.front().shape, host_of(v)).empty()) continue;
-    const auto own = own_lines(root / source_path(v)), before = own_lines(root / source_path(*parent));
+    const auto own = own_lines(v), before = own_lines(*parent);
     std::vector<std::string> fresh;
     std::ranges::set_difference(own, before, std::back_inserter(fresh));
     ++measured;

@@ -14,6 +14,7 @@
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
+#include "harness/step/bodies.h"
 #include "tests/tree/files.h"
 
 namespace klab {
@@ -59,6 +60,23 @@ TEST(Structure, EveryVariantFileIsRegistered) {
     EXPECT_NE(find_variant(id), nullptr)
         << file << " registers no variant " << id
         << ": it must end with KLAB_VARIANT(...), and be built (run cmake again)";
+  }
+}
+
+TEST(Structure, PartsOfRungsAreSharedByTwoAndMore) {
+  std::map<std::string, std::set<std::string>> users;
+  for (const std::string& file : files_under({"kernels"}, {".h"}))
+    if (std::isdigit(fs::path(file).filename().string().front()) != 0) users[file];
+  for (const std::string& file : variant_files())
+    for (const std::string& part : bodies_of(read_text(root / file))) {
+      EXPECT_TRUE(fs::exists(root / part)) << file << " includes " << part;
+      users[part].insert(file);
+    }
+  for (const auto& [part, files] : users) {
+    EXPECT_GE(files.size(), 2U) << part << " has one user: its text belongs into that rung";
+    const std::string first = fs::path(part).filename().string();
+    EXPECT_TRUE(!files.empty() && fs::path(*files.begin()).stem().string() + "-inl.h" == first)
+        << part << " is not named after the first rung that has it";
   }
 }
 
@@ -264,7 +282,10 @@ TEST(Structure, IncludesGoOneWay) {
             << where << ": the command line is on top; only commands take it";
       if (here[0] != "kernels") continue;
       const bool common = here[1] == "common";
-      if (room == "kernels") EXPECT_EQ(there[1], "common") << where << ": variants do not include each other";
+      // A part that a rung and a later one share is a header named after the first that has it.
+      static const std::regex part("kernels/[a-z0-9_]+/(cpu|cuda)/[0-9][0-9]_[a-z0-9_]+-inl\\.h");
+      if (room == "kernels" && !(there[1] == here[1] && std::regex_match(what, part)))
+        EXPECT_EQ(there[1], "common") << where << ": variants do not include each other";
       if (room == "harness") {
         EXPECT_TRUE(!common || what.starts_with("harness/simt/"))
             << where << ": kernels/common is below the harness";

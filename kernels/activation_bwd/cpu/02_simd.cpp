@@ -13,53 +13,7 @@
 
 KLAB_SIMD_BEGIN();
 
-using Tag = hn::CappedTag<float, 16>;
-using V = hn::Vec<Tag>;
-
-/// The derivative, in vectors.
-template <int64_t kind>
-HWY_INLINE V slope(V x) {
-  const Tag d;
-  const V one = hn::Set(d, 1.0F);
-  if constexpr (kind == activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
-  if constexpr (kind == activation::tanh) {
-    const V t = tanh_of(d, x);
-    return hn::NegMulAdd(t, t, one);
-  }
-  if constexpr (kind == activation::gelu) {
-    const V e = normal_exp(d, x);
-    return hn::MulAdd(hn::Mul(x, e), hn::Set(d, 0.39894228F), normal_cdf(d, x, e));
-  }
-  const V s = logistic(d, x);
-  if constexpr (kind == activation::sigmoid) return hn::NegMulAdd(s, s, s);
-  if constexpr (kind == activation::swish) return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
-  return s;
-}
-
-template <int64_t kind>
-void apply_one(const ActivationBwd::Args<float>& x, int64_t i, int64_t end) {
-  const float *in = x.x + i, *d_y = x.d_y + i;
-  write_run(Tag(), x.d_x + i, end - i, false,
-            [in, d_y](const auto& load) HWY_ATTR { return hn::Mul(load(d_y), slope<kind>(load(in))); });
-}
-
-/// Elements [i, end).
-void apply(const ActivationBwd::Args<float>& x, int64_t i, int64_t end) {
-  switch (x.shape.kind) {
-    case activation::relu:
-      return apply_one<activation::relu>(x, i, end);
-    case activation::sigmoid:
-      return apply_one<activation::sigmoid>(x, i, end);
-    case activation::tanh:
-      return apply_one<activation::tanh>(x, i, end);
-    case activation::gelu:
-      return apply_one<activation::gelu>(x, i, end);
-    case activation::swish:
-      return apply_one<activation::swish>(x, i, end);
-    default:
-      return apply_one<activation::softplus>(x, i, end);
-  }
-}
+#include "kernels/activation_bwd/cpu/02_simd-inl.h"
 
 KLAB_SIMD_END(apply);
 

@@ -18,38 +18,7 @@
 
 KLAB_SIMD_BEGIN();
 
-using Tag = hn::CappedTag<float, 16>;
-using V = hn::Vec<Tag>;
-
-/// Rows [i, end): writes d_x, and adds to d_gamma and d_beta, which are padded to whole vectors.
-void rows(const LayernormBwd::Args<float>& x, int64_t i, int64_t end, float* HWY_RESTRICT d_gamma,
-          float* HWY_RESTRICT d_beta) {
-  const Tag d;
-  const int64_t c = x.shape.c, lanes = int64_t(hn::Lanes(d));
-  for (; i < end; ++i) {
-    const float *row = x.x + i * c, *d_y = x.d_y + i * c, *gamma = x.gamma;
-    const V m = hn::Set(d, x.mean[i]), r = hn::Set(d, x.rstd[i]);
-    V sum = hn::Zero(d), product = sum;
-    const auto add = [&](const auto& load, int64_t j) HWY_ATTR {
-      const V upstream = load(d_y), xhat = hn::Mul(hn::Sub(load(row), m), r);
-      const V g = hn::Mul(upstream, load(gamma));
-      sum = hn::Add(sum, g);
-      product = hn::MulAdd(g, xhat, product);
-      hn::StoreU(hn::MulAdd(upstream, xhat, hn::LoadU(d, d_gamma + j)), d, d_gamma + j);
-      hn::StoreU(hn::Add(upstream, hn::LoadU(d, d_beta + j)), d, d_beta + j);
-    };
-    int64_t j = 0;
-    for (; j + lanes <= c; j += lanes) add(WholeAt<Tag>{j}, j);
-    if (j < c) add(PartAt<Tag>{j, size_t(c - j)}, j);  // lanes beyond the row have an upstream gradient of 0
-    const float rstd = x.rstd[i], share = rstd / float(c);
-    const V shift = hn::Set(d, share * hn::GetLane(hn::SumOfLanes(d, sum)));
-    const V slope = hn::Set(d, share * hn::GetLane(hn::SumOfLanes(d, product)));
-    write_run(d, x.d_x + i * c, c, false, [=](const auto& load) HWY_ATTR {
-      const V xhat = hn::Mul(hn::Sub(load(row), m), r), g = hn::Mul(load(d_y), load(gamma));
-      return hn::NegMulAdd(xhat, slope, hn::MulSub(g, r, shift));
-    });
-  }
-}
+#include "kernels/layernorm_bwd/cpu/03_simd-inl.h"
 
 KLAB_SIMD_END(rows);
 

@@ -32,43 +32,7 @@ constexpr int64_t kBlockDepth = 384;
 constexpr int64_t kBlockRows = 16 * kRows;
 constexpr int64_t kBlockColumns = 4096;
 
-/// C[rows,columns] = or += the product of packed blocks.
-void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c, int64_t n,
-           bool add) {
-  for (int64_t j = 0; j < columns; j += sgemm::columns())
-    for (int64_t i = 0; i < rows; i += kRows) {
-      const int64_t height = std::min(kRows, rows - i), width = std::min(sgemm::columns(), columns - j);
-      if (height == kRows && width == sgemm::columns())
-        sgemm::tile(depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
-      else
-        sgemm::edge_tile(height, width, depth, a + i * depth, b + j * depth, c + i * n + j, n, add);
-    }
-}
-
-/// A part of C: rows [i0, i1) and columns [j0, j1).
-struct Rectangle {
-  int64_t i0, i1, j0, j1;
-};
-
-void multiply_part(const Matmul::Args<float>& x, const Rectangle& part) {
-  static thread_local Scratch a_scratch, b_scratch;
-  const auto [m, n, k] = x.shape;
-  const int64_t most_depth = std::min(k, kBlockDepth);
-  float* a_packed = a_scratch.floats(whole(std::min(part.i1 - part.i0, kBlockRows), kRows) * most_depth);
-  float* b_packed =
-      b_scratch.floats(whole(std::min(part.j1 - part.j0, kBlockColumns), sgemm::columns()) * most_depth);
-  for (int64_t jc = part.j0; jc < part.j1; jc += kBlockColumns)
-    for (int64_t pc = 0; pc < k; pc += kBlockDepth) {
-      const int64_t columns = std::min(kBlockColumns, part.j1 - jc);
-      const int64_t depth = std::min(kBlockDepth, k - pc);
-      sgemm::copy_panels(x.b + pc * n + jc, n, columns, depth, sgemm::columns(), b_packed);
-      for (int64_t ic = part.i0; ic < part.i1; ic += kBlockRows) {
-        const int64_t rows = std::min(kBlockRows, part.i1 - ic);
-        sgemm::transpose_panels(x.a + ic * k + pc, k, rows, depth, kRows, a_packed);
-        block(rows, columns, depth, a_packed, b_packed, x.c + ic * n + jc, n, pc > 0);
-      }
-    }
-}
+#include "kernels/matmul/cpu/06_threads-inl.h"
 
 struct Grid {
   int64_t rows, columns;
