@@ -59,8 +59,7 @@ void refuse_rows_twice(const Recording& run) {
     if (!seen.insert(fmt::format("{}|{}|{}", r.fingerprint, r.session, key_of(r))).second)
       throw std::invalid_argument(
           fmt::format("{} at {} on {} threads is in these files twice: give files of different sizes or "
-                      "machines, or compare them "
-                      "with klab compare",
+                      "machines, or show the runs with --side-by-side, or compare them with klab compare",
                       r.variant, r.shape, r.threads));
 }
 

@@ -27,6 +27,16 @@ std::string text_of(const json& j, const char* key) {
   return v.is_string() ? v.get<std::string>() : v.is_null() ? "" : v.dump();
 }
 
+/// Returns how many hardware threads other work used while rows were timed; empty if no row says so.
+std::string busy_text(const Recording& run) {
+  std::vector<double> others;
+  for (const Row& row : run.rows)
+    if (row.others) others.push_back(*row.others);
+  if (others.empty()) return "";
+  return fmt::format("{:.1f} threads (median), {:.1f} at most", median(others),
+                     *std::ranges::max_element(others));
+}
+
 std::string machine_html(const ReportInput& in) {
   const json& m = in.machine;
   std::string caches;
@@ -55,7 +65,7 @@ std::string machine_html(const ReportInput& in) {
                              : "") +
           fact("system", text_of(m, "os")) + fact("compiler", text_of(m, "compiler")) +
           fact("GPU", text_of(m, "gpu")) + fact("commit", joined(commits)) +
-          fact("fingerprint", joined(machines));
+          fact("busy with other work", busy_text(in.run)) + fact("fingerprint", joined(machines));
   html += "</div>\n";
   if (!m.is_object())
     html +=
@@ -118,6 +128,7 @@ std::string rows_html(const ReportInput& in, const std::vector<LadderView>& ladd
                                     "naive", "parent",  "peer", "error of bound"};
   if (in.comparison) heads.emplace_back("verdict");
   HtmlTable table("rows", heads);
+  table.keep({1, 3, 7});  // variant, time, factor over the first rung
   for (const LadderView& view : ladders)
     for (const Row* r : view.rows) {
       std::vector<HtmlCell> cells = {HtmlCell::text(r->lab.substr(0, 2)), HtmlCell::code(r->variant),
@@ -162,7 +173,7 @@ json ceilings_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
-std::string report_html(const ReportInput& in) {
+std::string report_html(const ReportInput& in, const std::filesystem::path& figures, size_t* written) {
   const Recording run = merged_sessions(in.run);
   const auto ladders = ladder_views(run.rows, in.all);
   Plots plots;
@@ -172,20 +183,33 @@ std::string report_html(const ReportInput& in) {
   for (const std::string& folder : in.train)
     training.push_back(read_training(folder, in.train.size() > 1 ? 4 : 10));
   const TrainingPlots curves = training_plots(training, plots);
+  std::optional<SideBySide> runs;
+  if (!in.runs.empty()) runs = side_by_side(in.runs);
+  const std::string over = runs ? over_runs(*runs, plots) : "";
   const bool drawn = plots.draw();
-  const bool timed = !run.rows.empty() || training.empty();  // false: only trainings
+  if (!figures.empty()) {
+    if (!drawn)
+      throw std::runtime_error("--figures needs gnuplot, which is not installed or failed: " + plots.error());
+    const size_t count = plots.write(figures);
+    if (written != nullptr) *written = count;
+  }
+  const bool timed = !run.rows.empty() || (training.empty() && !runs);  // false: only trainings or runs
+  const std::string title = escaped(in.title.empty() ? "klab report" : in.title);
   std::string nav = timed ? "<a href=\"#machine\">machine</a>" : "";
+  if (runs) nav += "<a href=\"#runs\">runs</a>";
   if (in.comparison) nav += "<a href=\"#verdict\">verdict</a>";
   if (timed) nav += "<a href=\"#all\">all rows</a>";
   for (const LabSection& s : sections) nav += fmt::format("<a href=\"#{0}\">{0}</a>", escaped(s.id));
   if (!training.empty()) nav += "<a href=\"#training\">training</a>";
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<title>klab report</title>\n<link rel=\"icon\" "
-      "href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n<h1>klab report</h1>\n"
+      "content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<link rel=\"icon\" "
+      "href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n<h1>{}</h1>\n"
       "<p class=\"dim\">{}</p>\n<nav>{}</nav>\n",
-      report_css(),
+      title, report_css(), title,
       [&] {
+        if (runs && training.empty() && !timed)
+          return fmt::format("{} runs side by side.", runs->names.size());
         if (!timed)
           return fmt::format("{} training{} of a radiance field.", training.size(),
                              training.size() == 1 ? "" : "s");
@@ -200,13 +224,21 @@ std::string report_html(const ReportInput& in) {
     html +=
         fmt::format("<p class=\"note\">There are no plots: gnuplot is not installed or failed ({}).</p>\n",
                     escaped(plots.error()));
+  if (runs) {
+    html += side_by_side_html(*runs);
+    if (const std::string svg = plots.svg(over); !svg.empty())
+      html += "<figure>" + svg +
+              "<figcaption>Times over the runs, relative to the first; below 1 is faster. Shown are the rows "
+              "that moved "
+              "most.</figcaption></figure>\n";
+  }
   if (timed) html += machine_html(in) + verdict_html(in) + rows_html(in, ladders);
   for (const LabSection& s : sections) html += s.html(plots);
   html += training_html(training, curves, plots);
   html += fmt::format(
-      "<footer>Made by klab report from recorded rows. Units are decimal.</footer>\n<script>\n{}</script>\n"
+      "<footer>Made by {} from recorded rows. Units are decimal.</footer>\n<script>\n{}</script>\n"
       "</body>\n</html>\n",
-      report_js());
+      escaped(in.made.empty() ? "klab report" : in.made), report_js());
   return html;
 }
 

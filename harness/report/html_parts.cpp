@@ -127,6 +127,11 @@ void HtmlTable::add(std::vector<HtmlCell> cells, const std::string& style) {
   styles_.push_back(style);
 }
 
+std::string HtmlTable::style_of(size_t column, const std::string& style) const {
+  if (kept_.empty() || std::ranges::find(kept_, column) != kept_.end()) return style;
+  return style.empty() ? "more" : style + " more";
+}
+
 std::string HtmlTable::html(bool filter) const {
   std::string html;
   if (filter)
@@ -139,14 +144,18 @@ std::string HtmlTable::html(bool filter) const {
   for (size_t i = 0; i < heads_.size(); ++i) {
     bool numeric = false;
     for (const auto& row : rows_) numeric = numeric || (i < row.size() && !row[i].sort.empty());
-    html += fmt::format("<th{}>{}</th>", numeric ? " class=\"n\"" : "", escaped(heads_[i]));
+    const std::string style = style_of(i, numeric ? "n" : "");
+    html += fmt::format("<th{}>{}</th>", style.empty() ? "" : " class=\"" + style + "\"", escaped(heads_[i]));
   }
   html += "</tr></thead><tbody>\n";
   for (size_t r = 0; r < rows_.size(); ++r) {
     html += styles_[r].empty() ? "<tr>" : fmt::format("<tr class=\"{}\">", styles_[r]);
-    for (const HtmlCell& c : rows_[r])
-      html += fmt::format("<td{}{}>{}</td>", c.style.empty() ? "" : fmt::format(" class=\"{}\"", c.style),
+    for (size_t i = 0; i < rows_[r].size(); ++i) {
+      const HtmlCell& c = rows_[r][i];
+      const std::string style = style_of(i, c.style);
+      html += fmt::format("<td{}{}>{}</td>", style.empty() ? "" : fmt::format(" class=\"{}\"", style),
                           c.sort.empty() ? "" : fmt::format(" data-v=\"{}\"", c.sort), c.html);
+    }
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";
@@ -162,7 +171,7 @@ void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row
     cells.push_back(HtmlCell::number(r.of_ceiling->value,
                                      fmt::format("{:.0f} %: error", 100 * r.of_ceiling->value), "bad"));
   else if (r.of_ceiling)
-    cells.push_back(HtmlCell::number(r.of_ceiling->value, escaped(view.share_text(r))));
+    cells.push_back(HtmlCell::number(r.of_ceiling->value, escaped(view.share_text(r)), "wrap"));
   else
     cells.push_back(HtmlCell::text(""));
   cells.push_back(times_cell(r.over_naive));

@@ -26,11 +26,17 @@ class HtmlTable {
  public:
   HtmlTable(std::string id, std::vector<std::string> heads) : id_(std::move(id)), heads_(std::move(heads)) {}
   void add(std::vector<HtmlCell> cells, const std::string& style = "");
+  /// Names the columns that narrow screens show; by default all.
+  void keep(std::vector<size_t> columns) { kept_ = std::move(columns); }
   std::string html(bool filter) const;
 
  private:
   std::string id_;
+  /// Returns the class of a cell, with that of columns which narrow screens leave out.
+  std::string style_of(size_t column, const std::string& style) const;
+
   std::vector<std::string> heads_;
+  std::vector<size_t> kept_;
   std::vector<std::vector<HtmlCell>> rows_;
   std::vector<std::string> styles_;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,8 @@
 #include <set>
 #include <sstream>
 
+#include "harness/records/atomic_file.h"
+#include "harness/report/text_cells.h"
 #include "harness/simt/gpus.h"
 
 namespace klab {
@@ -107,8 +110,9 @@ std::string adapted(std::string svg, const std::string& key) {
 
 }  // namespace
 
-std::string Plots::begin(int width, int height) {
+std::string Plots::begin(int width, int height, const std::string& name, std::string csv) {
   const std::string key = fmt::format("p{}", scripts_.size());
+  figures_.push_back({name, std::move(csv)});
   scripts_.push_back(fmt::format(
       "reset\nset term svg size {},{} dynamic enhanced font 'system-ui,sans-serif,13'\nset output '{}.svg'\n"
       "set border 3 lw 0.8 lc rgb '#888888'\nset tics nomirror scale 0.5 textcolor rgb 'black'\nset grid lw "
@@ -138,7 +142,7 @@ std::string Plots::ladder(const LadderView& view) {
     if (!r->seconds.empty()) rows.push_back(r);
   if (rows.empty()) return "";
   double longest = 0, ceiling = 0;
-  std::string data, tics;
+  std::string data, tics, csv = fmt::format("rung,{},low,high,over_naive\n", csv_cell(view.unit()));
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row& r = *rows[i];
     const double rate = view.rate(r) * 1e-9, scale = rate * r.time.value;
@@ -149,9 +153,12 @@ std::string Plots::ladder(const LadderView& view) {
     data += fmt::format("{} {} {} {} {} {}\n", i + 1, rate, low, high, is_peer(r) ? "0x8a8f98" : "0x3b7dd8",
                         times.empty() ? "\"\"" : quoted(times));
     tics += fmt::format("{}{} {}", i ? "," : "", quoted(short_name(r)), i + 1);
+    csv += fmt::format("{},{:.6g},{:.6g},{:.6g},{}\n", csv_cell(short_name(r)), rate, low, high,
+                       r.over_naive ? fmt::format("{:.6g}", r.over_naive->value) : "");
   }
   const double right = 1.22 * std::max(longest, ceiling < 4 * longest ? ceiling : 0);
-  const std::string key = begin(520, 58 + 21 * int(rows.size()));
+  const std::string key =
+      begin(520, 58 + 21 * int(rows.size()), fmt::format("{} {}", view.op, view.size), csv);
   std::string& s = scripts_.back();
   s += fmt::format(
       "room = {}\n$d << EOD\n{}EOD\nset yrange [{}:0.4] noextend\nset xrange [0:{}]\nset ytics scale 0 ({})\n"
@@ -196,7 +203,7 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   std::map<std::pair<std::string, double>, std::vector<double>> others;  // GFLOP/s at an intensity
   double peak = 0, least = 1e300, most = 0, low = 1e300;
   int threads = 0;
-  std::string data;
+  std::string data, csv = "rung,size,flop_per_byte,gflop_per_s\n";
   std::vector<RungPoint> points;
   GpuRoof gpu;
   for (const LadderView* view : views)
@@ -210,6 +217,8 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
       threads = std::max(threads, r->threads);
       data += fmt::format("{} {} {}\n", intensity, rate, is_peer(*r) ? "0x8a8f98" : "0x3b7dd8");
       points.push_back({intensity, rate, number_of(*r)});
+      csv += fmt::format("{},{},{:.6g},{:.6g}\n", csv_cell(short_name(*r)), csv_cell(view->size), intensity,
+                         rate);
       // A resource that is neither a slope nor the peak limits the FLOP/s of this op only. It is drawn as a
       // line over its rungs.
       if (r->of_ceiling &&
@@ -242,7 +251,8 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
   std::string labels;
   for (const RungPoint& at : readable(points, std::pow(roof / floor, kLabelHeight)))
     labels += fmt::format("{} {} {}\n", at.x, at.y, quoted(at.name));
-  const std::string key = begin(520, 340 + 18 * int((slopes.size() + 1) / 2));
+  const std::string key =
+      begin(520, 340 + 18 * int((slopes.size() + 1) / 2), views.front()->op + " roofline", csv);
   std::string& s = scripts_.back();
   s += fmt::format(
       "$d << EOD\n{}EOD\n$l << EOD\n{}EOD\nset logscale xy\nset xrange [{}:{}]\nset yrange [{}:{}]\n"
@@ -304,13 +314,19 @@ std::string Plots::sizes(const std::vector<const LadderView*>& views) {
     std::sort(line.points.begin(), line.points.end());
     list.push_back(std::move(line));
   }
-  return curves(list, "bytes that must be moved", flops ? "GFLOP/s" : "GB/s", true, true);
+  const std::string key = curves(list, "bytes that must be moved", flops ? "GFLOP/s" : "GB/s", true, true);
+  figures_.back().name = views.front()->op + " sizes";
+  return key;
 }
 
 std::string Plots::curves(const std::vector<Curve>& list, const std::string& x, const std::string& y,
                           bool log_x, bool log_y) {
   if (list.empty()) return "";
-  const std::string key = begin(520, 316 + 17 * int((list.size() + 1) / 2));
+  std::string csv = "curve," + csv_cell(x) + "," + csv_cell(y) + "\n";
+  for (const Curve& curve : list)
+    for (const auto& [px, py] : curve.points)
+      csv += fmt::format("{},{:.8g},{:.6g}\n", csv_cell(curve.name), px, py);
+  const std::string key = begin(520, 316 + 17 * int((list.size() + 1) / 2), y + " over " + x, csv);
   std::string& s = scripts_.back();
   for (size_t i = 0; i < list.size(); ++i) {
     s += fmt::format("$d{} << EOD\n", i);
@@ -334,6 +350,51 @@ std::string Plots::curves(const std::vector<Curve>& list, const std::string& x, 
         quoted(list[i].name));
   s += "plot " + plots + "\n";
   return key;
+}
+
+std::string Plots::over_names(const std::vector<Curve>& list, const std::vector<std::string>& names,
+                              const std::string& y) {
+  if (list.empty()) return "";
+  const std::string key = curves(list, "run", y, false, false);
+  figures_.back().name = "runs";
+  std::string tics;
+  for (size_t i = 0; i < names.size(); ++i)
+    tics += fmt::format("{}{} {}", i ? "," : "", quoted(names[i]), i + 1);
+  std::string& s = scripts_.back();
+  s.insert(s.rfind("plot "), fmt::format("set xtics ({}) font ',10'\nset xrange [0.7:{}]\nset yrange [0:*]\n",
+                                         tics, double(names.size()) + 0.3));
+  return key;
+}
+
+namespace {
+
+/// Returns a name for a file: letters, digits and underscores.
+std::string file_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.';
+    if (good || (!name.empty() && name.back() != '_')) name += good ? c : '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name.empty() ? "figure" : name;
+}
+
+}  // namespace
+
+size_t Plots::write(const fs::path& folder) const {
+  std::map<std::string, int> used;
+  size_t count = 0;
+  for (size_t i = 0; i < figures_.size(); ++i) {
+    const auto drawn = drawn_.find(fmt::format("p{}", i));
+    if (drawn == drawn_.end()) continue;
+    std::string name = file_name(figures_[i].name);
+    if (const int times = ++used[name]; times > 1) name += fmt::format("_{}", times);
+    write_file((folder / (name + ".svg")).string(),
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + drawn->second + "\n");
+    write_file((folder / (name + ".csv")).string(), figures_[i].csv);
+    ++count;
+  }
+  return count;
 }
 
 bool Plots::draw() {

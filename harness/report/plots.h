@@ -2,6 +2,7 @@
 // page's text color, so they are readable in light and dark mode.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -35,6 +36,13 @@ class Plots {
   std::string curves(const std::vector<Curve>& curves, const std::string& x, const std::string& y, bool log_x,
                      bool log_y);
 
+  /// Adds curves over runs, whose names stand below the axis: x is a run's number from 1 on.
+  std::string over_names(const std::vector<Curve>& curves, const std::vector<std::string>& names,
+                         const std::string& y);
+
+  /// Writes each drawn plot to a folder, as SVG that can stand alone, and its numbers as CSV. Returns their number.
+  size_t write(const std::filesystem::path& folder) const;
+
   /// Runs gnuplot. Returns false if it is missing or failed; then every plot is empty.
   bool draw();
 
@@ -45,8 +53,13 @@ class Plots {
   std::string svg(const std::string& key) const;
 
  private:
-  std::string begin(int width, int height);
+  /// A plot's file name and its numbers.
+  struct Figure {
+    std::string name, csv;
+  };
+  std::string begin(int width, int height, const std::string& name, std::string csv);
   std::vector<std::string> scripts_;
+  std::vector<Figure> figures_;
   std::map<std::string, std::string> drawn_;
   std::string error_;
 };

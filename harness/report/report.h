@@ -3,6 +3,7 @@
 // It presents rows and measures nothing itself.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "harness/compare/comparison.h"
 #include "harness/records/rows.h"
+#include "harness/report/side_by_side.h"
 
 namespace klab {
 
@@ -21,11 +23,18 @@ struct ReportInput {
   std::string baseline;            // name of the baseline
   std::vector<std::string> train;  // folders of training runs
   bool all = false;                // show every branch at every size, not only where it pays
+  std::vector<NamedRun> runs;      // side by side, next to `run` or alone
+  std::string title;               // empty: "klab report"
+  std::string made;                // by which command and when
 };
 
-/// Throws std::runtime_error if a training folder has no result.json, or a broken one.
-std::string report_html(const ReportInput& input);
+/// Throws std::runtime_error if a training folder has no result.json, or a broken one. If a folder is given for figures,
+/// each is written there as SVG and its numbers as CSV; `written` receives their number.
+std::string report_html(const ReportInput& input, const std::filesystem::path& figures = {},
+                        size_t* written = nullptr);
 std::string report_markdown(const ReportInput& input);
+/// Returns a table of LaTeX for each ladder.
+std::string report_latex(const ReportInput& input);
 
 /// Returns a Markdown table with one line per op: its fastest rung at the size that the tour shows, or else
 /// at the largest.

@@ -7,6 +7,7 @@
 #include "harness/report/ladder_view.h"
 #include "harness/report/report.h"
 #include "harness/report/table.h"
+#include "harness/report/text_cells.h"
 #include "harness/report/training.h"
 
 namespace klab {
@@ -15,17 +16,6 @@ namespace {
 std::string times(const std::optional<Estimate>& e) { return e ? three_digits(e->value) + "×" : ""; }
 
 std::string ratio(const std::optional<Estimate>& e) { return e ? fmt::format("{:.6g}", e->value) : ""; }
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out.push_back('"');
-    out.push_back(c == '\n' ? ' ' : c);
-  }
-  out.push_back('"');
-  return out;
-}
 
 std::map<std::string, const Change*> changes_by_key(const ReportInput& in) {
   std::map<std::string, const Change*> map;
@@ -52,7 +42,8 @@ std::string report_markdown(const ReportInput& in) {
   const Recording run = merged_sessions(in.run);
   const auto ladders = ladder_views(run.rows, in.all);
   const auto changes = changes_by_key(in);
-  std::string text = "# klab report\n\n";
+  std::string text = fmt::format("# {}\n\n", in.title.empty() ? "klab report" : in.title);
+  if (!in.runs.empty()) text += side_by_side_markdown(side_by_side(in.runs)) + "\n";
   if (in.machine.is_object())
     text += fmt::format("{}, {}, {} threads, {}\n\n", in.machine.value("processor", ""),
                         in.machine.value("instruction_set", ""), in.machine.value("threads", 0),
@@ -145,7 +136,8 @@ std::string report_summary(const ReportInput& in) {
       const Variant* v = find_variant(r->variant);
       if (r->seconds.empty() || (v != nullptr && v->peer)) continue;
       if (first == nullptr) first = r;
-      if (best == nullptr || r->time.value < best->time.value) best = r;
+      // A time above its ceiling is a measurement error, and the fastest of none.
+      if (r->error.empty() && (best == nullptr || r->time.value < best->time.value)) best = r;
     }
     if (best == nullptr) continue;
     const bool naive = first->over_naive == std::nullopt && best->over_naive;
@@ -158,6 +150,7 @@ std::string report_summary(const ReportInput& in) {
 }
 
 std::string report_csv(const ReportInput& in) {
+  if (!in.runs.empty()) return side_by_side_csv(side_by_side(in.runs));
   const Recording run = merged_sessions(in.run);
   const auto changes = changes_by_key(in);
   std::string text =
@@ -167,28 +160,29 @@ std::string report_csv(const ReportInput& in) {
   for (const Row& r : run.rows) {
     const bool timed = !r.seconds.empty();
     const auto number = [&](double v) { return timed ? fmt::format("{:.6g}", v) : std::string(); };
-    const std::vector<std::string> cells = {r.lab,
-                                            r.op,
-                                            r.variant,
-                                            r.size,
-                                            r.shape,
-                                            r.cache,
-                                            std::to_string(r.threads),
-                                            number(r.time.value),
-                                            number(r.time.low),
-                                            number(r.time.high),
-                                            number(timed ? r.bytes / r.time.value * 1e-9 : 0),
-                                            number(timed ? r.flops / r.time.value * 1e-9 : 0),
-                                            ratio(r.of_ceiling),
-                                            r.ceiling,
-                                            ratio(r.over_naive),
-                                            ratio(r.over_parent),
-                                            ratio(r.over_peer),
-                                            r.worst_error ? fmt::format("{:.4g}", *r.worst_error) : "",
-                                            r.expected ? fmt::format("{:.4g}", *r.expected) : "",
-                                            r.verdict,
-                                            r.skipped.empty() ? r.wrong : r.skipped,
-                                            verdict_of(changes, r)};
+    const std::vector<std::string> cells = {
+        r.lab,
+        r.op,
+        r.variant,
+        r.size,
+        r.shape,
+        r.cache,
+        std::to_string(r.threads),
+        number(r.time.value),
+        number(r.time.low),
+        number(r.time.high),
+        r.bytes > 0 ? number(timed ? r.bytes / r.time.value * 1e-9 : 0) : "",
+        r.flops > 0 ? number(timed ? r.flops / r.time.value * 1e-9 : 0) : "",
+        ratio(r.of_ceiling),
+        r.ceiling,
+        ratio(r.over_naive),
+        ratio(r.over_parent),
+        ratio(r.over_peer),
+        r.worst_error ? fmt::format("{:.4g}", *r.worst_error) : "",
+        r.expected ? fmt::format("{:.4g}", *r.expected) : "",
+        r.verdict,
+        r.skipped.empty() ? r.wrong : r.skipped,
+        verdict_of(changes, r)};
     for (size_t i = 0; i < cells.size(); ++i) {
       if (i > 0) text += ',';
       text += csv_cell(cells[i]);

@@ -176,6 +176,8 @@ int run(const Options& o) {
   if (!o.out.empty()) require_writable(o.out);
   watch_interrupt();
   if (!o.json) fmt::print("{}", noise_text());
+  if (!o.json && o.quick)
+    fmt::print("note      --quick takes few and short rounds: klab compare decides little on them\n");
   Progress progress;
   progress.show("measuring what this machine can do at most");
   const Machine& machine = this_machine();

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -16,39 +17,77 @@ namespace {
 
 struct Options {
   std::vector<std::string> rows;
-  std::string baseline, out;
+  std::string baseline, out, figures, title;
   std::vector<std::string> train;
-  bool markdown = false, csv = false, summary = false, partial = false, all = false;
+  bool markdown = false, csv = false, summary = false, latex = false, partial = false, all = false,
+       side_by_side = false;
 };
 
+/// Returns "klab report a.csv b.csv, 2026-11-27": how to make the page again.
+std::string made_by(const Options& o) {
+  std::string text = "klab report";
+  for (const std::string& rows : o.rows) text += " " + rows;
+  if (o.side_by_side) text += " --side-by-side";
+  for (const std::string& folder : o.train) text += " --train " + folder;
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%d", &local);
+  return text + ", " + date + ",";
+}
+
+/// Reads a file of rows into the report: among all others, or as a run of its own.
+void read_rows_into(ReportInput& in, const Options& o, const std::string& name) {
+  Recording more = read_csv(rows_file_of(name), o.partial);
+  if (o.side_by_side) {
+    in.runs.push_back({name_of_run(more, std::filesystem::path(name).stem().string()), std::move(more)});
+    return;
+  }
+  in.run.complete = in.run.complete && more.complete;
+  in.run.rows.insert(in.run.rows.end(), more.rows.begin(), more.rows.end());
+}
+
 int run(const Options& o) {
-  if (int(o.markdown) + int(o.csv) + int(o.summary) > 1)
-    throw std::invalid_argument("--markdown, --csv and --summary: choose one");
+  if (int(o.markdown) + int(o.csv) + int(o.summary) + int(o.latex) > 1)
+    throw std::invalid_argument("--markdown, --csv, --latex and --summary: choose one");
+  if (o.side_by_side && (o.summary || o.latex || !o.baseline.empty()))
+    throw std::invalid_argument(
+        "--side-by-side: is shown as a page, --markdown or --csv, and without --baseline");
   if (o.rows.empty() && o.train.empty())
     throw std::invalid_argument(
         "nothing to show: name files of rows, or the folder of a training with --train");
-  if (o.rows.empty() && (o.markdown || o.csv || o.summary || !o.baseline.empty()))
+  if (o.rows.empty() && (o.markdown || o.csv || o.summary || o.latex || !o.baseline.empty()))
     throw std::invalid_argument(
-        "--markdown, --csv, --summary and --baseline are of rows: name a file of them beside --train");
+        "--markdown, --csv, --latex, --summary and --baseline are of rows: name a file of them beside "
+        "--train");
   ReportInput in;
   for (const std::string& name : o.rows) {
     std::error_code error;
     if (std::filesystem::exists(std::filesystem::path(name) / "metrics.csv", error))
       throw std::invalid_argument(name + ": is the folder of a training: name it with --train");
-    Recording more = read_csv(rows_file_of(name), o.partial);
-    in.run.complete = in.run.complete && more.complete;
-    in.run.rows.insert(in.run.rows.end(), more.rows.begin(), more.rows.end());
+    read_rows_into(in, o, name);
   }
   refuse_rows_twice(in.run);
   find_records(in, o.rows);
   in.train = o.train;
   in.all = o.all;
+  in.title = o.title;
+  in.made = made_by(o);
   if (!o.baseline.empty()) {
     in.baseline = o.baseline;
     in.comparison = compare_runs(read_rows(o.baseline), in.run);
   }
-  const bool html = !o.markdown && !o.csv && !o.summary;
-  const std::string text = html         ? report_html(in)
+  const bool html = !o.markdown && !o.csv && !o.summary && !o.latex;
+  if (!o.figures.empty()) {
+    if (!html)
+      throw std::invalid_argument(
+          "--figures: the figures are those of the page: leave --markdown, --csv, --latex and --summary out");
+    std::filesystem::create_directories(o.figures);
+  }
+  size_t figures = 0;
+  const std::string text = html         ? report_html(in, o.figures, &figures)
+                           : o.latex    ? report_latex(in)
                            : o.markdown ? report_markdown(in)
                            : o.csv      ? report_csv(in)
                                         : report_summary(in);
@@ -59,8 +98,10 @@ int run(const Options& o) {
   }
   write_file(file, text);
   fmt::print("{} ({:.2f} MB) shows {}\n", file, double(text.size()) * 1e-6,
-             o.rows.empty() ? fmt::format("{} training{}", o.train.size(), o.train.size() == 1 ? "" : "s")
-                            : fmt::format("{} rows", in.run.rows.size()));
+             o.side_by_side   ? fmt::format("{} runs side by side", in.runs.size())
+             : o.rows.empty() ? fmt::format("{} training{}", o.train.size(), o.train.size() == 1 ? "" : "s")
+                              : fmt::format("{} rows", in.run.rows.size()));
+  if (!o.figures.empty()) fmt::print("{}: {} figures, each as .svg and .csv\n", o.figures, figures);
   return exit_ok;
 }
 
@@ -81,6 +122,11 @@ KLAB_COMMAND(
            ->allow_extra_args(false);
        app.add_option("-o,--out", o->out,
                       "file to write (default: report.html; standard output for the others)");
+       app.add_flag("--side-by-side", o->side_by_side,
+                    "a column for each of ROWS, named by its commit: the same rows over several runs");
+       app.add_option("--figures", o->figures, "write each figure there too, as SVG and as CSV");
+       app.add_option("--title", o->title, "heading of the page");
+       app.add_flag("--latex", o->latex, "tables of LaTeX, for a paper or slides");
        app.add_flag("--markdown", o->markdown, "for a pull request");
        app.add_flag("--csv", o->csv, "for a spreadsheet");
        app.add_flag("--summary", o->summary, "one line an op, as Markdown");

@@ -15,6 +15,8 @@
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/trained_on.h"
+#include "labs/radiance/splat/ply.h"
 
 namespace klab::eval_command {
 namespace {
@@ -35,17 +37,39 @@ void print(const ViewScore& s) {
   fmt::print("{:32} {:6.2f} dB  {:.4f}  {:.2f} s\n", s.name, s.psnr, s.ssim, s.seconds);
 }
 
+/// Returns what speaks against the scores, and the scene's own notes.
+std::vector<std::string> notes_on_scene(const Values& v, const std::filesystem::path& file,
+                                        const FieldModel& model, const Scene& scene) {
+  Placement placement = model.placement();
+  std::optional<WorldPosition> origin;
+  if (file.extension() == ".ply")
+    if (const auto stored = place_in_ply(file)) placement = stored->placement, origin = stored->place.origin;
+  std::vector<std::string> notes =
+      notes_on_other_scene(file, placement, v.scene, scene, v.reading.holdout, origin);
+  notes.insert(notes.end(), scene.notes.begin(), scene.notes.end());
+  return notes;
+}
+
 int eval(Values& v) {
   Ranks& ranks = Ranks::here();
   const bool words = !v.json && ranks.first();
-  const auto loaded = load_field_model(model_file(v.model));
-  const FieldModel& model = *loaded;
+  const std::filesystem::path file = model_file(v.model);
+  // Gaussians in a world of their own need the scene to be read; with other models, errors come before that.
+  const bool of_a_world = is_gaussian_file(file);
+  std::unique_ptr<FieldModel> loaded = of_a_world ? nullptr : load_field_model(file);
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
-  require_picture_plan(v.plan, model, where);
+  if (loaded) require_picture_plan(v.plan, *loaded, where);
   v.reading.seed = settings().seed;
+  v.reading.pinhole = of_a_world;  // as klab splat, which writes such files, learns and scores them
   if (words) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   Scene scene = load_scene(v.scene, v.reading);
+  if (of_a_world) loaded = load_field_model(file, &scene);
+  const FieldModel& model = *loaded;
+  require_picture_plan(v.plan, model, where);
+  const std::vector<std::string> notes = notes_on_scene(v, file, model, scene);
+  if (words)
+    for (const std::string& note : notes) fmt::print("note      {}\n", note);
   CallTimes times = times_here();
   const PictureMaker pictures(model, v.plan, where, times,
                               picture_plan_of_all(ranks, v.plan, model, where, times));
@@ -67,7 +91,7 @@ int eval(Values& v) {
   if (!ranks.first()) return exit_ok;
   const Score& score = all.score.value();
   if (v.json) {
-    fmt::print("{}\n", score_json(score));
+    fmt::print("{}\n", score_json(score, notes));
     return exit_ok;
   }
   if (!at_once)
@@ -79,7 +103,8 @@ int eval(Values& v) {
 
 std::function<int()> setup_eval(CLI::App& app) {
   auto v = std::make_shared<Values>();
-  app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
+  app.add_option("model", v->model, "model.safetensors, the folder of a run, or Gaussians as .ply or .splat")
+      ->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
   add_backend(app, v->backend);

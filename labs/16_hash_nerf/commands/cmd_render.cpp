@@ -20,6 +20,9 @@
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/trained_on.h"
+#include "labs/radiance/scene/camera_path.h"
+#include "labs/radiance/splat/ply.h"
 
 namespace klab::render_command {
 namespace {
@@ -31,12 +34,12 @@ namespace fs = std::filesystem;
 constexpr int64_t kStretch = Renderer::kRays;
 
 struct RenderValues {
-  std::string model, scene, out = "render", plan = "best", backend = "cpu";
+  std::string model, scene, path, out = "render", plan = "best", backend = "cpu";
   SceneOptions reading;
   int view = -1;
   int orbit = 0, size = 400;
   double height = 0.5, distance = 1.35, fov = 40;
-  bool depth = false, in_turn = false;
+  bool depth = false, in_turn = false, sized = false;
 };
 
 // Near is white, far is black, and so are pixels that hit nothing.
@@ -66,8 +69,87 @@ void save_picture(const RenderValues& v, const Picture& p, const fs::path& file)
   }
 }
 
+/// The cameras of a film, and how they were chosen.
+struct Film {
+  std::vector<Camera> cameras;
+  std::string name = "orbit", said;
+  double frames_per_second = 30;
+};
+
+std::vector<Camera> circle(const RenderValues& v, int frames) {
+  std::vector<Camera> cameras;
+  for (int i = 0; i < frames; ++i) {
+    const double angle = 2 * M_PI * i / frames;
+    const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
+    const Vec3 target{0.5F, 0.5F, 0.4F};
+    const Vec3 direction{float(ring * std::cos(angle)), float(ring * std::sin(angle)), float(v.height)};
+    cameras.push_back(
+        look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180)));
+  }
+  return cameras;
+}
+
+/// Returns a scene's cameras, without its pictures.
+Scene cameras_of_scene(const std::string& scene) {
+  SceneOptions reading;
+  reading.pictures = SceneOptions::Pictures::none;
+  reading.seed = settings().seed;
+  return load_scene(scene, reading);
+}
+
+/// Returns the scene whose world a model lies in: the one that was named, else the one that its run was trained on, or
+/// the place that a .ply names. Nothing if neither is known.
+std::optional<Scene> world_of_model(const RenderValues& v, const fs::path& file) {
+  if (!v.scene.empty()) return cameras_of_scene(v.scene);
+  if (const auto scene = scene_of_model(file)) return cameras_of_scene(*scene);
+  if (file.extension() != ".ply") return std::nullopt;
+  const auto stored = place_in_ply(file);
+  if (!stored) return std::nullopt;
+  Scene scene;
+  scene.scale = stored->place.scale, scene.offset = stored->place.offset;
+  scene.turn = stored->place.turn, scene.origin = stored->place.origin;
+  return scene;
+}
+
+/// Chooses the cameras: a file's, those along the scene's own where they were asked for or where they do not surround
+/// the scene, else a circle.
+Film film_of(const RenderValues& v, const fs::path& file) {
+  const bool from_file = !v.path.empty() && v.path != "circle" && v.path != "cameras";
+  constexpr int kFrames = 120;
+  const int frames = v.orbit > 0 ? v.orbit : v.path.empty() ? 1 : kFrames;
+  if (v.path == "circle" || (v.path.empty() && frames == 1)) return {.cameras = circle(v, frames)};
+  const std::optional<Scene> scene = world_of_model(v, file);
+  if (from_file) {
+    if (!scene)
+      throw std::runtime_error(
+          fmt::format("--path {}: nothing says in which world the model lies: give the scene it was trained "
+                      "on, --scene DIR",
+                      v.path));
+    const CameraPath path = read_camera_path(v.path, *scene, v.sized ? v.size : 0);
+    return {.cameras = path.cameras, .name = "path", .said = "", .frames_per_second = path.frames_per_second};
+  }
+  const bool has_cameras = scene && !scene->train.empty();
+  if (v.path == "cameras" && !has_cameras)
+    throw std::runtime_error("--path cameras: the model's scene is not known: give it, --scene DIR");
+  if (v.path.empty() && (!has_cameras || cameras_surround(*scene))) return {.cameras = circle(v, frames)};
+  Film film{.cameras = path_through_cameras(*scene, frames, v.size), .name = "path"};
+  if (v.path.empty())
+    film.said =
+        "path      the scene's cameras do not stand around it: the pictures follow them (--path circle for a "
+        "circle)";
+  return film;
+}
+
+/// Loads the model, into the scene's box if it is a file of Gaussians that comes with one.
+std::unique_ptr<FieldModel> load_model(const RenderValues& v, const fs::path& file) {
+  if (!is_gaussian_file(file) || v.scene.empty()) return load_field_model(file);
+  const Scene scene = cameras_of_scene(v.scene);
+  return load_field_model(file, &scene);
+}
+
 int render(const RenderValues& v) {
-  const auto loaded = load_field_model(model_file(v.model));
+  const fs::path model_path = model_file(v.model);
+  const auto loaded = load_model(v, model_path);
   const FieldModel& model = *loaded;
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
@@ -89,16 +171,12 @@ int render(const RenderValues& v) {
     fmt::print("{}\n", file.string());
     return exit_ok;
   }
-  const int frames = std::max(1, v.orbit);
+  const Film film = film_of(v, model_path);
+  if (ranks.first() && !film.said.empty()) fmt::print("{}\n", film.said);
+  const int frames = int(film.cameras.size());
   std::vector<Camera> cameras;
-  for (int i = ranks.rank(); i < frames; i += ranks.size()) {  // processes take turns
-    const double angle = 2 * M_PI * i / frames;
-    const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
-    const Vec3 target{0.5F, 0.5F, 0.4F};
-    const Vec3 direction{float(ring * std::cos(angle)), float(ring * std::sin(angle)), float(v.height)};
-    cameras.push_back(
-        look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180)));
-  }
+  for (int i = ranks.rank(); i < frames; i += ranks.size())
+    cameras.push_back(film.cameras[size_t(i)]);  // in turns
   const auto begin = std::chrono::steady_clock::now();
   const auto save = [&](size_t i, const Picture& picture) {
     const fs::path file = folder / fmt::format("frame_{:04}.png", ranks.rank() + int64_t(i) * ranks.size());
@@ -119,28 +197,37 @@ int render(const RenderValues& v) {
                in_turn ? "one after the other" : "through one queue");
   if (frames > 1 && std::system("command -v ffmpeg >/dev/null 2>&1") == 0) {
     const std::string command = fmt::format(
-        "ffmpeg -y -loglevel error -framerate 30 -i '{0}/frame_%04d.png' -pix_fmt yuv420p '{0}/orbit.mp4'",
-        folder.string());
-    if (std::system(command.c_str()) == 0) fmt::print("{}\n", (folder / "orbit.mp4").string());
+        "ffmpeg -y -loglevel error -framerate {2} -i '{0}/frame_%04d.png' -pix_fmt yuv420p -vf "
+        "'pad=ceil(iw/2)*2:ceil(ih/2)*2' '{0}/{1}.mp4'",
+        folder.string(), film.name, film.frames_per_second);
+    if (std::system(command.c_str()) == 0) fmt::print("{}\n", (folder / (film.name + ".mp4")).string());
   }
   return exit_ok;
 }
 
 std::function<int()> setup_render(CLI::App& app) {
   auto v = std::make_shared<RenderValues>();
-  app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
+  app.add_option("model", v->model, "model.safetensors, the folder of a run, or Gaussians as .ply or .splat")
+      ->required();
   app.add_option("--out", v->out, "folder for the pictures");
-  auto* orbit = add_number(app, "--orbit", v->orbit, range::frames,
-                           "pictures on a circle around the scene (mp4 too where ffmpeg is installed)");
+  auto* orbit =
+      add_number(app, "--orbit", v->orbit, range::frames,
+                 "pictures around the scene, or along its cameras where they do not stand around it (mp4 too "
+                 "where ffmpeg is installed)");
+  auto* path = app.add_option(
+      "--path", v->path,
+      "circle, cameras (along those of the scene), or a camera path of nerfstudio's viewer, a JSON");
   auto* view = add_number(app, "--view", v->view, range::view, "this test view of --scene");
-  auto* scene = app.add_option("--scene", v->scene, "the scene whose views are meant");
+  app.add_option("--scene", v->scene,
+                 "the scene whose views or cameras are meant (for --path: that of the run)");
   auto* downscale =
       add_number(app, "--downscale", v->reading.downscale, range::downscale, "of the scene's pictures");
   auto* holdout = add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   // A view of the scene has a camera of its own.
-  view->needs(scene)->excludes(orbit);
-  for (CLI::Option* of_scene : {scene, downscale, holdout}) of_scene->needs(view);
-  view->excludes(add_number(app, "--size", v->size, range::side_pixels, "pixels of a side"));
+  view->needs("--scene")->excludes(orbit)->excludes(path);
+  for (CLI::Option* of_scene : {downscale, holdout}) of_scene->needs(view);
+  auto* size = add_number(app, "--size", v->size, range::side_pixels, "pixels of the longer side");
+  view->excludes(size);
   view->excludes(
       add_number(app, "--height", v->height, range::elevation, "of the camera: sine of its elevation"));
   view->excludes(add_number(app, "--distance", v->distance, range::distance,
@@ -148,10 +235,10 @@ std::function<int()> setup_render(CLI::App& app) {
   view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
   add_backend(app, v->backend);
-  app.add_flag("--in-turn", v->in_turn, "--orbit: one frame after the other, not through one queue")
-      ->needs(orbit);
+  app.add_flag("--in-turn", v->in_turn, "--orbit, --path: one frame after the other, not through one queue");
   app.add_flag("--depth", v->depth, "write depth maps too");
-  return [v] {
+  return [v, size] {
+    v->sized = size->count() > 0;
     // Divide the processor between ranks unless a number of threads was given.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));

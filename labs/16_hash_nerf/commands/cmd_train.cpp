@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
@@ -15,6 +16,7 @@
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/state.h"
 #include "labs/radiance/tune/use_tuned.h"
 
 namespace klab::train_command {
@@ -22,7 +24,7 @@ namespace {
 
 struct Values {
   RunOptions run;
-  double seconds = 0;
+  double seconds = 0, more = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
   std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure;
@@ -39,6 +41,28 @@ int64_t memory_of(const std::string& text) {
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(std::string("--memory ") + e.what());
   }
+}
+
+/// Gives a resumed run `more` seconds on top of those that it has used, or says that its time is over.
+void add_time(RunOptions& run, std::optional<double> more) {
+  if (run.resume.empty() && more)
+    throw std::invalid_argument("--more adds time to a --resume'd run; give --seconds");
+  if (more && (run.seconds || run.steps))
+    throw std::invalid_argument(
+        "--more adds to the time that the run has used: leave out --seconds and --steps");
+  if (run.resume.empty() || (!more && (run.seconds || run.steps))) return;
+  std::error_code ignored;
+  const std::filesystem::path checkpoint = run.resume / "checkpoint.safetensors";
+  if (!more && !std::filesystem::exists(checkpoint, ignored)) return;  // refused later, with what is missing
+  const RunState state = run_state_in(TensorFile(checkpoint));
+  if (more)
+    run.seconds = state.seconds + *more;
+  else if (state.budget_seconds > 0 && state.seconds >= state.budget_seconds && Ranks::here().first())
+    fmt::print(stderr,
+               "note      this run was given {:.0f} s and has trained for {:.0f} s: nothing is left to "
+               "train; --more 20 "
+               "trains 20 s more\n",
+               state.budget_seconds, state.seconds);
 }
 
 /// Copies the options that were given; those left out may be set by a resumed run.
@@ -92,6 +116,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   run.out = v.out;
   run.resume = v.resume;
   run.evaluate = !v.no_eval;
+  add_time(run, given("--more") ? std::optional(v.more) : std::nullopt);
   return run;
 }
 
@@ -116,6 +141,7 @@ std::function<int()> setup_train(CLI::App& app) {
   add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "go on with the run in this folder");
+  add_number(app, "--more", v->more, range::seconds, "--resume: train this many seconds more");
   app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");
   add_number(app, "--checkpoint", v->run.checkpoint_every, range::checkpoint_seconds,
              "seconds between checkpoints (default 30)");

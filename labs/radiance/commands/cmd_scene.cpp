@@ -65,7 +65,8 @@ float far_of(const Scene& scene) {
 
 void print_turn(const Scene& scene) {
   const Scene none;
-  fmt::print("grid      {:.6g} x world + ({:.4g}, {:.4g}, {:.4g}){}\n", scene.scale, scene.offset.x,
+  fmt::print("grid      {:.6g} x {} + ({:.4g}, {:.4g}, {:.4g}){}\n", scene.scale,
+             scene.far_away() ? "(world - " + position_text(scene.origin) + ")" : "world", scene.offset.x,
              scene.offset.y, scene.offset.z,
              scene.turn == none.turn ? "" : ", world turned so that the cameras' up is +z:");
   if (scene.turn == none.turn) return;
@@ -94,8 +95,9 @@ nlohmann::json to_json(const Scene& scene) {
       {"cameras", scene.lenses},     {"points", scene.points.size()},
       {"masks", scene.masks},        {"scale", scene.scale},
       {"turn", scene.turn},          {"offset", {scene.offset.x, scene.offset.y, scene.offset.z}},
-      {"side", scene.side()},        {"near", scene.near},
-      {"far", far_of(scene)},        {"notes", scene.notes}};
+      {"origin", scene.origin},      {"side", scene.side()},
+      {"near", scene.near},          {"far", far_of(scene)},
+      {"notes", scene.notes}};
   for (const View& view : scene.test) out["held_out"].push_back(view.name);
   return out;
 }

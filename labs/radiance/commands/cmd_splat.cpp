@@ -52,21 +52,22 @@ void save_picture(const std::string& folder, const View& view, const Picture& pi
   save_png(std::filesystem::path(folder) / name, picture.width, picture.height, 3, pixels);
 }
 
-void save(const Values& v, const GaussianSet& set, const WorldPlace& place) {
+void save(const Values& v, const GaussianSet& set, const Scene& scene, bool black) {
+  const Placement placement{scene.cascades, scene.scale, scene.offset, scene.near, black};
   for (const std::string& file : {v.out, v.exported})
-    if (!file.empty()) save_gaussians(file, set, place);
+    if (!file.empty()) save_gaussians(file, set, place_of(scene), &placement);
 }
 
 /// Returns the Gaussians to start from: from a file, or from the scene's points, the default if there are
 /// any. Returns nothing to start at random places. Puts the choice into `said`.
-std::optional<GaussianSet> start_of(const Values& v, const Scene& scene, std::string& said) {
+std::optional<GaussianSet> start_of(const Values& v, Scene& scene, std::string& said) {
   const bool by_default = v.start.empty() && !scene.points.empty();
   if (v.start == "random" || (v.start.empty() && !by_default)) {
     said = fmt::format("{} Gaussians at random places", v.splat.initial);
     return std::nullopt;
   }
   if (v.start != "points" && !by_default) {
-    GaussianSet set = load_gaussians(v.start, place_of(scene));
+    GaussianSet set = load_gaussians(v.start, place_of(scene), &scene.notes);
     said = fmt::format("the {} Gaussians of {}", set.n, v.start);
     return set;
   }
@@ -81,7 +82,7 @@ std::optional<GaussianSet> start_of(const Values& v, const Scene& scene, std::st
 
 /// Trains until the time is over, the steps are done, or a signal asks for an end. Returns the seconds that
 /// it took.
-double train(Values& v, SplatTrainer& trainer, const WorldPlace& place) {
+double train(Values& v, SplatTrainer& trainer, const Scene& scene) {
   const auto begin = Clock::now();
   Progress progress;
   double shown = 0, saved = 0;
@@ -100,7 +101,7 @@ double train(Values& v, SplatTrainer& trainer, const WorldPlace& place) {
     }
     if (elapsed - saved > v.save_every) {
       saved = elapsed;
-      save(v, trainer.set(), place);
+      save(v, trainer.set(), scene, trainer.black());
     }
   }
   progress.clear();
@@ -125,9 +126,8 @@ int splat(Values& v) {
   v.reading.seed = settings().seed;
   v.reading.pinhole = true;  // rasterization needs pinhole pictures
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
-  const Scene scene = load_scene_visibly(v.scene, v.reading);
+  Scene scene = load_scene_visibly(v.scene, v.reading);
   if (scene.train.empty()) throw std::runtime_error(v.scene + ": has no view to train on");
-  const WorldPlace place = place_of(scene);
   std::string begins;
   std::optional<GaussianSet> start = start_of(v, scene, begins);
   if (!v.json) {
@@ -146,8 +146,8 @@ int splat(Values& v) {
   if (!v.json) fmt::print("{}", plan.text());
   const StopSignals signals;
   SplatTrainer trainer(scene, v.splat, plan, settings().seed, std::move(start));
-  const double seconds = train(v, trainer, place);
-  save(v, trainer.set(), place);
+  const double seconds = train(v, trainer, scene);
+  save(v, trainer.set(), scene, trainer.black());
   const GaussianSet& set = trainer.set();
   const double each = seconds / double(std::max<int64_t>(trainer.steps_done(), 1));
   if (!v.json)
@@ -177,7 +177,9 @@ int splat(Values& v) {
   }
   if (v.json) fmt::print("{}\n", result.dump(2));
   for (const std::string& file : {v.out, v.exported})
-    if (!file.empty() && !v.json) fmt::print("written   {}\n", file);
+    if (!file.empty() && !v.json)
+      fmt::print("written   {}{}\n", file,
+                 scene.far_away() ? ", in coordinates around the offset " + position_text(scene.origin) : "");
   return stop_requested ? 130 : exit_ok;
 }
 

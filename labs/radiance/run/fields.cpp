@@ -6,7 +6,10 @@
 #include <stdexcept>
 
 #include "harness/core/select.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/field/settings.h"
+#include "labs/radiance/splat/ply.h"
+#include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/train/frequency_trainer.h"
 #include "labs/radiance/train/voxel_trainer.h"
 
@@ -264,7 +267,35 @@ std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& s, const Scene& 
 std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTrainer& trainer) {
   return kind_of(s.field).trained(trainer);
 }
-std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file) {
+namespace {
+
+/// Reads Gaussians in a world of their own: into the scene's box, or where the file says that they lie.
+std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file, const Scene* scene) {
+  std::optional<StoredPlace> stored;
+  if (file.extension() == ".ply") stored = place_in_ply(file);
+  if (scene == nullptr && !stored)
+    throw Refused(file, "klab place", "has no comment 'klab place' that says where its Gaussians lie",
+                  "give the scene that they show, --scene DIR");
+  GaussianModel model;
+  const WorldPlace place = scene != nullptr ? place_of(*scene) : stored->place;
+  if (scene != nullptr)
+    model.placement = {scene->cascades, scene->scale, scene->offset, scene->near,
+                       stored ? stored->placement.black : !scene->has_alpha()};
+  else
+    model.placement = stored->placement;
+  model.set = load_gaussians(file, place);
+  model.config.sh_degree = model.set.degree;
+  return field_model(std::move(model));
+}
+
+}  // namespace
+
+bool is_gaussian_file(const std::filesystem::path& file) {
+  return file.extension() == ".ply" || file.extension() == ".splat";
+}
+
+std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene) {
+  if (is_gaussian_file(file)) return load_gaussian_file(file, scene);
   std::string field;
   {
     const TensorFile opened(file);  // closed before the model is read from it

@@ -326,16 +326,18 @@ fs::path model_file(const fs::path& given) {
   return fs::is_directory(given) ? given / "model.safetensors" : given;
 }
 
-std::string score_json(const Score& score) {
+std::string score_json(const Score& score, const std::vector<std::string>& notes) {
   json views = json::array();
   for (const ViewScore& v : score.views)
     views.push_back({{"name", v.name}, {"psnr", v.psnr}, {"ssim", v.ssim}, {"seconds", v.seconds}});
-  return json{{"psnr", score.psnr},
+  json out = {{"psnr", score.psnr},
               {"ssim", score.ssim},
               {"seconds_per_view", score.seconds},
               {"protocol", score.protocol},
-              {"views", views}}
-      .dump(2);
+              {"views", views}};
+  if (!notes.empty())
+    for (const std::string& note : notes) out["notes"].push_back(as_utf8(note));
+  return out.dump(2);
 }
 
 int train(RunOptions options, CallTimes& times) {

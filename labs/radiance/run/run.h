@@ -61,6 +61,6 @@ int train(RunOptions options, CallTimes& times);
 std::filesystem::path model_file(const std::filesystem::path& given);
 
 /// Formats a score as JSON: PSNR and SSIM of each view and their means, with the protocol.
-std::string score_json(const Score& score);
+std::string score_json(const Score& score, const std::vector<std::string>& notes = {});
 
 }  // namespace klab

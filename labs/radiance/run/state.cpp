@@ -109,6 +109,16 @@ std::array<int64_t, 4> views_of(const Scene& scene) {
   return {int64_t(scene.train.size()), int64_t(scene.test.size()), first.width, first.height};
 }
 
+std::optional<std::string> recorded_scene(const RunState& run, const fs::path& folder) {
+  if (is_there(run.scene)) return run.scene.string();
+  if (!run.scene_from_run.empty())
+    if (const fs::path beside = folder / run.scene_from_run; is_there(beside))
+      return beside.lexically_normal().string();
+  return std::nullopt;
+}
+
+bool is_scene_of(const RunState& run, const std::string& given) { return same_place(given, run.scene); }
+
 std::string resumed_scene(const RunOptions& o, const RunState& run) {
   if (o.seed && *o.seed != run.seed)
     contradiction(o, fmt::format("--seed {}", *o.seed), fmt::format("the seed {}", run.seed));
@@ -124,10 +134,7 @@ std::string resumed_scene(const RunOptions& o, const RunState& run) {
                     "moved say --scene {}",
                     o.resume.string(), *o.scene, run.scene.string(), *o.scene));
   if (o.moved_to) return *o.moved_to;
-  if (is_there(run.scene)) return run.scene.string();
-  if (!run.scene_from_run.empty())
-    if (const fs::path beside = o.resume / run.scene_from_run; is_there(beside))
-      return beside.lexically_normal().string();
+  if (const auto recorded = recorded_scene(run, o.resume)) return *recorded;
   throw std::runtime_error(
       fmt::format("--resume {}: the scene of that run is not at {} any more; say --scene DIR, where it is",
                   o.resume.string(), run.scene.string()));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "harness/records/tensor_file.h"
@@ -42,6 +43,13 @@ std::array<int64_t, 4> views_of(const Scene& scene);
 /// the run's folder. Throws std::runtime_error naming the option if the command line contradicts the run:
 /// another scene, seed, downscale or holdout.
 std::string resumed_scene(const RunOptions& given, const RunState& run);
+
+/// Returns the place of a run's scene as recorded, or the same place relative to the run's folder; nothing if it is at
+/// neither.
+std::optional<std::string> recorded_scene(const RunState& run, const std::filesystem::path& folder);
+
+/// Returns whether a scene named on the command line is the run's.
+bool is_scene_of(const RunState& run, const std::string& given);
 
 /// Throws std::runtime_error if the scene differs from the one that the run began with.
 void require_same_scene(const RunState& run, const Scene& scene, const std::string& where);

@@ -4,11 +4,11 @@
 
 #include <bit>
 #include <cstring>
-#include <stdexcept>
 
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/records/numbers.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/scene/colmap_model.h"
 
 namespace klab {
@@ -35,7 +35,7 @@ class Bytes {
     return value;
   }
   const uint8_t* take(uint64_t size, const char* what) {
-    if (size > left()) refuse(fmt::format("is cut: it ends within {}", what));
+    if (size > left()) refuse(what, fmt::format("is cut: it ends within {}", what));
     const uint8_t* begin = bytes_.data() + at_;
     at_ += size;
     return begin;
@@ -44,7 +44,7 @@ class Bytes {
   uint64_t count(uint64_t least, const char* what) {
     const auto n = next<uint64_t>("a count");
     if (n > left() / least)
-      refuse(fmt::format("announces {} {} and has room for {} at most", n, what, left() / least));
+      refuse(what, fmt::format("announces {} {} and has room for {} at most", n, what, left() / least));
     return n;
   }
   std::string text(const char* what) {
@@ -55,13 +55,15 @@ class Bytes {
   }
   uint64_t left() const { return bytes_.size() - at_; }
   void require_end() const {
-    if (left() > 0) refuse(fmt::format("has {} bytes behind its last record", left()));
+    if (left() > 0) refuse("its last record", fmt::format("has {} bytes behind its last record", left()));
   }
-  std::string where(const char* what, uint64_t number) const {
-    return fmt::format("{}: {} {}", file_.string(), what, number);
+  ColmapRecord record(const char* what, uint64_t number) const {
+    return {file_, fmt::format("{} {}", what, number)};
   }
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw std::runtime_error(file_.string() + ": " + why);
+  [[noreturn]] void refuse(
+      const std::string& field, const std::string& why,
+      const std::string& remedy = "copy the file again, or export the model again") const {
+    throw Refused(file_, field, why, remedy);
   }
 
  private:
@@ -78,12 +80,13 @@ void read_cameras(const fs::path& file, ColmapModel& model) {
     const auto number = bytes.next<int32_t>("a camera");
     const LensModel* lens = lens_model(number);
     if (lens == nullptr)
-      bytes.refuse(fmt::format("camera {} has the camera model {}", id, unknown_lens(number)));
+      bytes.refuse(fmt::format("camera {}", id),
+                   fmt::format("camera {} has the camera model {}", id, unknown_lens(number)), kUndistort);
     const auto width = double(bytes.next<uint64_t>("a camera")),
                height = double(bytes.next<uint64_t>("a camera"));
     std::vector<double> parameters(size_t(lens->parameters));
     for (double& p : parameters) p = bytes.next<double>("a camera's parameters");
-    add_colmap_camera(model, id, *lens, width, height, parameters, bytes.where("camera", id));
+    add_colmap_camera(model, id, *lens, width, height, parameters, bytes.record("camera", id));
   }
   bytes.require_end();
 }
@@ -101,16 +104,17 @@ void read_images(const fs::path& file, ColmapModel& model) {
     std::string name = bytes.text("an image's name");
     const uint64_t points = bytes.count(kPointInPicture, "points of an image");
     bytes.take(points * kPointInPicture, "an image's points");
-    add_colmap_image(model, rotation, translation, camera, std::move(name), bytes.where("image", id));
+    add_colmap_image(model, rotation, translation, camera, std::move(name), bytes.record("image", id));
   }
   bytes.require_end();
 }
 
-PointCloud read_points(const fs::path& file) {
+PointCloud read_points(const fs::path& file, const WorldPosition& origin) {
   Bytes bytes(file);
   const uint64_t n = bytes.count(kPoint, "points");
   require_memory(int64_t(n * sizeof(ScenePoint)), "reading " + file.string(), "thin the points out first");
   PointCloud cloud;
+  cloud.origin = origin;
   cloud.points.reserve(size_t(n));
   for (uint64_t i = 0; i < n; ++i) {
     bytes.next<uint64_t>("a point");
@@ -129,12 +133,13 @@ PointCloud read_points(const fs::path& file) {
 
 }  // namespace
 
-void read_colmap_binary(const fs::path& folder, ColmapModel& model) {
-  read_cameras(folder / "cameras.bin", model);
-  read_images(folder / "images.bin", model);
-  const fs::path points = folder / "points3D.bin";
+void read_colmap_binary(ColmapModel& model) {
+  read_cameras(model.cameras_file(), model);
+  read_images(model.images_file(), model);
+  sort_colmap_images(model);
+  const fs::path points = model.folder / "points3D.bin";
   std::error_code ignored;
-  if (fs::exists(points, ignored)) model.cloud = read_points(points);
+  if (fs::exists(points, ignored)) model.cloud = read_points(points, model.origin());
 }
 
 }  // namespace klab

@@ -2,10 +2,9 @@
 // are comments.
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/scene/colmap_model.h"
 
 namespace klab {
@@ -16,12 +15,15 @@ namespace fs = std::filesystem;
 constexpr int64_t kMostBytesColmapText = 8'000'000'000;  // of a file
 constexpr Range kNumbers{0, 4294967295.0};               // numbers of cameras
 constexpr size_t kMostParameters = 64;
+constexpr const char* kCorrect = "correct the line, or export the model again";
 
 /// The lines of a text, with their numbers.
 class Lines {
  public:
   explicit Lines(const fs::path& file)
-      : file_(file), text_(read_input(file, kMostBytesColmapText)), left_(text_) {}
+      : file_(file), text_(read_input(file, kMostBytesColmapText)), left_(text_) {
+    if (left_.starts_with("\xEF\xBB\xBF")) left_.remove_prefix(3);  // the mark that editors of Windows write
+  }
 
   bool next(std::string_view& line) {
     if (left_.empty()) return false;
@@ -39,8 +41,16 @@ class Lines {
     }
     return false;
   }
-  std::string where() const { return fmt::format("{}: line {}", file_.string(), number_); }
-  [[noreturn]] void refuse(const std::string& why) const { throw std::runtime_error(where() + ": " + why); }
+  /// Makes next() return the present line again.
+  void back(std::string_view line) {
+    left_ = std::string_view(line.data(), size_t(text_.data() + text_.size() - line.data()));
+    --number_;
+  }
+  std::string line_number() const { return fmt::format("line {}", number_); }
+  ColmapRecord record(const std::string& what = "") const { return {file_, line_number() + what}; }
+  [[noreturn]] void refuse(const std::string& why, const std::string& remedy) const {
+    throw Refused(file_, line_number(), line_number() + ": " + why, remedy);
+  }
 
  private:
   const fs::path file_;
@@ -53,14 +63,15 @@ double number(const Lines& lines, Words& words, const char* name) {
   const std::string_view word = words.next();
   double value = 0;
   if (!read_number(word, value))
-    lines.refuse(fmt::format("{} must be a number, found '{}'", name, excerpt(word)));
+    lines.refuse(fmt::format("{} must be a number, found '{}'", name, excerpt(word)), kCorrect);
   return value;
 }
 
 uint32_t camera_number(const Lines& lines, Words& words) {
   const double value = number(lines, words, "CAMERA_ID");
   if (!within(value, kNumbers) || value != double(uint32_t(value)))
-    lines.refuse(fmt::format("CAMERA_ID must be a whole number {}, found {}", text_of(kNumbers), value));
+    lines.refuse(fmt::format("CAMERA_ID must be a whole number {}, found {}", text_of(kNumbers), value),
+                 kCorrect);
   return uint32_t(value);
 }
 
@@ -73,14 +84,44 @@ void read_cameras_colmap_text(const fs::path& file, ColmapModel& model) {
     const std::string_view name = words.next();
     const LensModel* lens = lens_model(name);
     if (lens == nullptr)
-      lines.refuse(fmt::format("camera {} has the camera model {}", id, unknown_lens(name)));
+      lines.refuse(fmt::format("camera {} has the camera model {}", id, unknown_lens(name)), kUndistort);
     const double width = number(lines, words, "WIDTH"), height = number(lines, words, "HEIGHT");
     std::vector<double> parameters;
     while (!words.rest().empty() && parameters.size() < kMostParameters)
       parameters.push_back(number(lines, words, "a parameter"));
     add_colmap_camera(model, id, *lens, width, height, parameters,
-                      fmt::format("{}: camera {}", lines.where(), id));
+                      lines.record(fmt::format(": camera {}", id)));
   }
+}
+
+enum class AfterImage { points, image };
+
+/// Decides what the line behind an image is: its points in the picture (triples X Y POINT3D_ID, or nothing), or the
+/// next image, where a tool wrote poses only. Refuses a line that is neither.
+AfterImage line_after_image(const Lines& lines, std::string_view line, const ColmapModel& model) {
+  Words words(line);
+  size_t count = 0;
+  double value = 0, camera = -1;
+  bool numbers = true;
+  for (std::string_view word = words.next(); !word.empty(); word = words.next(), ++count) {
+    const bool number = read_number(word, value);
+    if (count < 9 && !number)
+      lines.refuse(
+          fmt::format(
+              "follows an image and is neither its points, triples X Y POINT3D_ID, nor the next image; "
+              "found '{}'",
+              excerpt(word)),
+          "write the line of points, which may be empty, behind each image");
+    if (count == 8) camera = value;
+    numbers = numbers && number;
+  }
+  if (numbers && count % 3 == 0) return AfterImage::points;
+  const bool image =
+      count > 9 && within(camera, kNumbers) && (!numbers || model.cameras.contains(uint32_t(camera)));
+  if (!image)
+    lines.refuse(fmt::format("has {} numbers; points of an image are triples X Y POINT3D_ID", count),
+                 kCorrect);
+  return AfterImage::image;
 }
 
 void read_images_colmap_text(const fs::path& file, ColmapModel& model) {
@@ -94,13 +135,18 @@ void read_images_colmap_text(const fs::path& file, ColmapModel& model) {
     for (double& q : rotation) q = number(lines, words, "a number of the rotation");
     for (double& t : translation) t = number(lines, words, "a number of the translation");
     const uint32_t camera = camera_number(lines, words);
-    add_colmap_image(model, rotation, translation, camera, std::string(words.rest()), lines.where());
-    lines.next(line);  // its points in the picture; the line may be empty
+    add_colmap_image(model, rotation, translation, camera, std::string(words.rest()), lines.record());
+    bool more = lines.next(line);
+    while (more && Words(line).next().starts_with('#')) more = lines.next(line);
+    if (!more || line_after_image(lines, line, model) == AfterImage::points) continue;
+    ++model.without_points;
+    lines.back(line);
   }
 }
 
-PointCloud read_points_colmap_text(const fs::path& file) {
+PointCloud read_points_colmap_text(const fs::path& file, const WorldPosition& origin) {
   PointCloud cloud;
+  cloud.origin = origin;
   Lines lines(file);
   std::string_view line;
   while (lines.next_with_words(line)) {
@@ -112,7 +158,7 @@ PointCloud read_points_colmap_text(const fs::path& file) {
     for (uint8_t& level : rgb) {
       const double value = number(lines, words, "a color");
       if (!within(value, {0, 255}))
-        lines.refuse(fmt::format("a color must be from 0 to 255, found {}", value));
+        lines.refuse(fmt::format("a color must be from 0 to 255, found {}", value), kCorrect);
       level = uint8_t(value);
     }
     cloud.add(place[0], place[1], place[2], rgb);
@@ -122,12 +168,13 @@ PointCloud read_points_colmap_text(const fs::path& file) {
 
 }  // namespace
 
-void read_colmap_text(const fs::path& folder, ColmapModel& model) {
-  read_cameras_colmap_text(folder / "cameras.txt", model);
-  read_images_colmap_text(folder / "images.txt", model);
-  const fs::path points = folder / "points3D.txt";
+void read_colmap_text(ColmapModel& model) {
+  read_cameras_colmap_text(model.cameras_file(), model);
+  read_images_colmap_text(model.images_file(), model);
+  sort_colmap_images(model);
+  const fs::path points = model.folder / "points3D.txt";
   std::error_code ignored;
-  if (fs::exists(points, ignored)) model.cloud = read_points_colmap_text(points);
+  if (fs::exists(points, ignored)) model.cloud = read_points_colmap_text(points, model.origin());
 }
 
 }  // namespace klab

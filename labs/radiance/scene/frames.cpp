@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+
+#include "harness/records/input.h"
 
 namespace klab {
 namespace {
@@ -32,13 +35,37 @@ void Frames::hold_out(int holdout) {
   train = std::move(kept);
 }
 
+std::vector<WorldPosition> Frames::positions() const {
+  std::vector<WorldPosition> all;
+  for (const auto* set : {&train, &test})
+    for (const Frame& frame : *set) all.push_back(frame.at);
+  return all;
+}
+
+std::string with_slashes(std::string name) {
+  std::ranges::replace(name, '\\', '/');
+  return name;
+}
+
 fs::path picture_in(const fs::path& folder, const std::string& name) {
   for (const char* extension : {"", ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"}) {
     const fs::path candidate = folder / (name + extension);
     std::error_code ignored;
     if (fs::is_regular_file(candidate, ignored)) return candidate;
   }
-  return {};
+  return name.find('\\') == std::string::npos ? fs::path() : picture_in(folder, with_slashes(name));
+}
+
+void subtract_origin(Scene& scene, Frames& frames) {
+  const WorldPosition& o = scene.origin;
+  for (auto* set : {&frames.train, &frames.test})
+    for (Frame& frame : *set)
+      for (size_t k = 0; k < 3; ++k) frame.camera.pose[4 * k + 3] = float(frame.at[k] - o[k]);
+  if (scene.far_away())
+    scene.notes.push_back(fmt::format(
+        "the cameras stand around {}, where floats are coarse: this origin is subtracted in double "
+        "precision, and files that are written name it as their offset",
+        position_text(o)));
 }
 
 void take_points(Scene& scene, PointCloud cloud) {
@@ -71,9 +98,8 @@ std::optional<Frame> PictureFinder::find(const std::string& name, std::optional<
   const ImageSize size = frame.as_stored ? header.stored : header.upright();
   if (stated) shape = stated;
   if (shape && !fits(size, *shape)) {
-    if (odd_++ == 0)
-      first_odd_ = fmt::format("{} is {}x{}, of another shape than the camera says: such frames are left out",
-                               name, size.width, size.height);
+    if (odd_++ == 0) first_odd_ = {name, size, *shape};
+    if (stated && fits({size.height, size.width}, *shape)) ++exchanged_;
     return std::nullopt;
   }
   frame.camera.width = size.width;
@@ -86,7 +112,7 @@ std::optional<Frame> PictureFinder::find(const std::string& name, std::optional<
 }
 
 std::optional<Frame> PictureFinder::smaller_copy(const std::string& name, ImageSize full) {
-  const fs::path whole = fs::path(name).lexically_normal();
+  const fs::path whole = fs::path(with_slashes(name)).lexically_normal();
   if (whole.empty() || *whole.begin() != "images") return std::nullopt;
   for (int smaller = downscale_; smaller > 1; --smaller) {
     if (downscale_ % smaller != 0) continue;
@@ -108,9 +134,55 @@ std::optional<Frame> PictureFinder::smaller_copy(const std::string& name, ImageS
   return std::nullopt;
 }
 
+namespace {
+
+/// Returns whether a name is a path of another machine: with a drive of Windows, or absolute.
+bool of_another_machine(const std::string& name) {
+  const bool drive = name.size() > 2 && std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
+                     name[1] == ':' && (name[2] == '\\' || name[2] == '/');
+  return drive || name.starts_with("\\\\") || name.starts_with('/');
+}
+
+}  // namespace
+
+Refused PictureFinder::none_usable(const fs::path& file, size_t all, const std::string& field,
+                                   const std::string& size) const {
+  const auto text = [](ImageSize s) { return fmt::format("{}x{}", s.width, s.height); };
+  const std::string none =
+      fmt::format("none of its {} {} has a usable picture", all, field == "NAME" ? "images" : "frames");
+  if (odd_ > 0) {
+    const bool turned = exchanged_ == odd_;
+    return {file, size,
+            fmt::format("{}: {} is {}, and {} says {} ({} {} have another shape{})", none, first_odd_.name,
+                        text(first_odd_.is), size, text(first_odd_.stated), odd_,
+                        odd_ == 1 ? "picture" : "pictures", turned ? ": width and height are exchanged" : ""),
+            turned
+                ? fmt::format(
+                      "exchange {}, and with them focal lengths and center, or turn the pictures back", size)
+                : fmt::format("correct {}, or bring the pictures that the camera was calibrated with", size)};
+  }
+  const std::string leaf = fs::path(with_slashes(first_missing_)).filename().string();
+  for (const char* below : {"", "images", "train"})
+    if (of_another_machine(first_missing_))
+      if (const fs::path here = picture_in(root_ / below, leaf); !here.empty()) {
+        const std::string right = here.lexically_relative(root_).string();
+        return {file, field,
+                fmt::format("{}: its {} \"{}\" is a path of another machine, and {} lies here", none, field,
+                            excerpt(first_missing_), right),
+                fmt::format("write {} below this folder, \"{}\" for example", field, right)};
+      }
+  return {file, field,
+          fmt::format("{} (first looked for by {}: {})", none, field, (root_ / first_missing_).string()),
+          "bring the pictures to where the file names them, or correct the names"};
+}
+
 std::vector<std::string> PictureFinder::notes(const std::string& what, size_t all) const {
   std::vector<std::string> lines;
-  if (odd_ > 0) lines.push_back(fmt::format("{}: {}", what, first_odd_));
+  if (odd_ > 0)
+    lines.push_back(fmt::format(
+        "{}: {} is {}x{}, of another shape than the camera says ({}x{}): such frames are left out", what,
+        first_odd_.name, first_odd_.is.width, first_odd_.is.height, first_odd_.stated.width,
+        first_odd_.stated.height));
   if (missing_ > 0)
     lines.push_back(fmt::format("{}: {} of {} frames have no picture (first: {}) and are left out", what,
                                 missing_, all, first_missing_));

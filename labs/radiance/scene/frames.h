@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/records/refused.h"
 #include "labs/radiance/scene/lens_models.h"
 #include "labs/radiance/scene/scene.h"
 
@@ -15,10 +16,11 @@ namespace klab {
 /// A picture that was found, and its camera.
 struct Frame {
   std::filesystem::path image;
-  std::filesystem::path mask;      // empty: none
-  std::string name;                // for messages and reports
-  std::string model;               // name of the lens model, for the list of cameras
-  Camera camera;                   // at the size of `image`; its pose in the file's own world
+  std::filesystem::path mask;  // empty: none
+  std::string name;            // for messages and reports
+  std::string model;           // name of the lens model, for the list of cameras
+  Camera camera;               // at the size of `image`; its pose in the file's own world, less the origin
+  WorldPosition at{};          // position in the file's own world
   std::optional<Fisheye> fisheye;  // lens; replaces the camera's k1, k2, p1, p2
   bool as_stored = false;          // ignore the EXIF orientation
   bool jpeg = false;
@@ -32,6 +34,14 @@ struct Frames {
   /// Moves every holdout-th frame, starting with the first, from train to test; 0: none. A single frame
   /// stays.
   void hold_out(int holdout);
+  /// Returns the positions of all cameras in the file's own world.
+  std::vector<WorldPosition> positions() const;
+};
+
+/// What a picture that was left out differs in from its camera.
+struct OddPicture {
+  std::string name;
+  ImageSize is, stated;
 };
 
 /// Finds the pictures of a scene's frames, and counts those that are missing or do not fit.
@@ -52,7 +62,10 @@ class PictureFinder {
   const std::filesystem::path& root() const { return root_; }
   /// Returns the counts, a line each. `what`: the file that names the frames; `all`: their number.
   std::vector<std::string> notes(const std::string& what, size_t all) const;
-  const std::string& first_missing() const { return first_missing_; }
+  /// Returns the refusal of a file of `all` frames, none of which has a usable picture; `field` names the pictures'
+  /// names there, and `size` their size.
+  Refused none_usable(const std::filesystem::path& file, size_t all, const std::string& field,
+                      const std::string& size) const;
 
  private:
   const PictureHeader& header_of(const std::filesystem::path& file);
@@ -61,20 +74,31 @@ class PictureFinder {
   std::filesystem::path root_;
   int downscale_;
   std::map<std::string, PictureHeader> headers_;  // by file, which several frames may share
-  int missing_ = 0, odd_ = 0, turned_ = 0, as_stored_ = 0, copies_ = 0;
-  std::string first_missing_, first_odd_;
+  int missing_ = 0, odd_ = 0, exchanged_ = 0, turned_ = 0, as_stored_ = 0, copies_ = 0;
+  std::string first_missing_;
+  OddPicture first_odd_;
 };
 
-/// Returns the file of that name in `folder`, also with a picture's ending appended; empty if there is none.
+/// Replaces the separators of Windows by those of this system.
+std::string with_slashes(std::string name);
+
+/// Returns the file of that name in `folder`, also with a picture's ending appended; if there is none, the one whose
+/// name has slashes where this one has backslashes. Empty if neither is there.
 std::filesystem::path picture_in(const std::filesystem::path& folder, const std::string& name);
+
+/// Subtracts the scene's origin from the positions of all cameras, and notes an origin that is not zero.
+void subtract_origin(Scene& scene, Frames& frames);
 
 /// Moves the points into the scene, in the file's world. Adds notes about points left out, or if there are
 /// none.
 void take_points(Scene& scene, PointCloud cloud);
 
 /// Moves cameras and points from the file's world into the grid by the scene's turn, scale and offset. Throws
-/// std::runtime_error, naming the frame, if a camera then lies outside of range::place.
-void place_in_grid(Scene& scene, Frames& frames);
+/// Refused, naming the frame, if a camera then lies outside of range::place.
+void place_in_grid(Scene& scene, Frames& frames, const std::filesystem::path& file);
+/// Does so for one camera, whose position is relative to the scene's origin.
+void place_in_grid(const Scene& scene, const std::filesystem::path& file, const std::string& name,
+                   Camera& camera);
 
 /// Chooses turn, scale, offset and cascades for a world without a box of its own, from cameras and points:
 ///   turn     the mean of the cameras' up directions becomes +z
@@ -87,9 +111,9 @@ void choose_place(Scene& scene, const Frames& frames);
 
 /// Decodes the pictures of frames that place_in_grid() has placed, on all threads, and makes them the scene's
 /// views. Wide-angle lenses, and all lenses with options.pinhole, are resampled as pinholes. Pictures that
-/// the options leave on the disk are not read; without pictures, masks are not read either. Throws
-/// std::runtime_error for pictures that cannot be read, for lack of memory, and if no camera sees the box or
-/// no pixel is left.
+/// the options leave on the disk are not read; without pictures, masks are not read either. Throws Refused for
+/// pictures that cannot be read, and if no camera sees the box or no pixel is left; std::runtime_error for lack of
+/// memory.
 void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& options,
                    const std::filesystem::path& path);
 

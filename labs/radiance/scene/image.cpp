@@ -13,6 +13,7 @@
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/records/numbers.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/scene/jpeg.h"
 
 namespace klab {
@@ -21,26 +22,26 @@ namespace {
 namespace fs = std::filesystem;
 using ImageBytes = std::vector<uint8_t>;
 
-[[noreturn]] void fail(const fs::path& file, const std::string& what) {
-  throw std::runtime_error("image " + file.string() + ": " + what);
+constexpr const char* kCopyAgain = "copy the picture again, or take it out of the scene";
+
+[[noreturn]] void fail(const fs::path& file, const std::string& field, const std::string& what,
+                       const std::string& remedy = kCopyAgain) {
+  throw Refused(file, field, what, remedy);
 }
 
 constexpr int64_t kMostBytesImage = 2'000'000'000;  // of a file
 
 ImageBytes read_whole(const fs::path& file) {
-  try {
-    ImageBytes bytes = read_bytes(file, kMostBytesImage);
-    if (bytes.empty()) throw std::runtime_error(file.string() + ": is empty");
-    return bytes;
-  } catch (const std::runtime_error& e) {
-    throw std::runtime_error(std::string("image ") + e.what());
-  }
+  ImageBytes bytes = read_bytes(file, kMostBytesImage);
+  if (bytes.empty()) fail(file, "picture", "the picture is empty");
+  return bytes;
 }
 
 void require_size(const fs::path& file, uint32_t width, uint32_t height) {
   if (!within(width, range::picture_side) || !within(height, range::picture_side))
-    fail(file, "says that it is " + std::to_string(width) + "x" + std::to_string(height) +
-                   "; a side must be " + text_of(range::picture_side));
+    fail(file, "side",
+         "says that it is " + std::to_string(width) + "x" + std::to_string(height) + "; a side must be " +
+             text_of(range::picture_side));
 }
 
 bool is_png(const ImageBytes& b) {
@@ -53,7 +54,7 @@ Image decode_png(const fs::path& file, const ImageBytes& bytes, bool header_only
   png.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, decltype(&png_image_free)> guard(&png, png_image_free);
   if (!png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()))
-    fail(file, std::string("not a readable PNG: ") + png.message);
+    fail(file, "PNG", std::string("not a readable PNG: ") + png.message);
   require_size(file, png.width, png.height);
   Image image;
   image.width = int(png.width);
@@ -62,12 +63,12 @@ Image decode_png(const fs::path& file, const ImageBytes& bytes, bool header_only
   if (header_only) return image;
   // Deflate expands a byte to 1032 at most, and a row has at least one bit for each pixel.
   if (int64_t(png.width) * png.height / 8 > 1032 * int64_t(bytes.size()))
-    fail(file, "damaged or truncated PNG: too short for the size it says it has");
+    fail(file, "PNG", "damaged or truncated PNG: too short for the size it says it has");
   png.format = PNG_FORMAT_RGBA;
   png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit files hold sRGB values too, not linear light
   image.rgba.resize(PNG_IMAGE_SIZE(png));
   if (!png_image_finish_read(&png, nullptr, image.rgba.data(), 0, nullptr))
-    fail(file, std::string("damaged or truncated PNG: ") + png.message);
+    fail(file, "PNG", std::string("damaged or truncated PNG: ") + png.message);
   return image;
 }
 
@@ -80,7 +81,7 @@ PictureHeader header_of(const fs::path& file, const ImageBytes& bytes) {
     header = jpeg_header(file, bytes);
     require_size(file, uint32_t(header.stored.width), uint32_t(header.stored.height));
   } else {
-    fail(file, "neither PNG nor JPEG; convert it to one of them");
+    fail(file, "format", "its format is neither PNG nor JPEG", "convert it to one of them");
   }
   return header;
 }
@@ -111,12 +112,15 @@ Image load_jpeg(const fs::path& file, const ImageBytes& bytes, const PictureHead
   // The decoder's last pixel of a row may be a partial one. After a turn it would be the first.
   if (orientation != 1 && (width % decoder != 0 || height % decoder != 0)) decoder = 1;
   Image image = decode_jpeg(file, bytes, decoder);
+  const bool extra_bytes = image.extra_bytes;
   const int rest = how.reduce / decoder;
   // Without a turn, cut the remainder and the partial pixel here; else downscale() cuts it off when the
   // picture is upright.
   if (decoder > 1 && orientation == 1)
     image = cropped(std::move(image), width / how.reduce * rest, height / how.reduce * rest);
-  return downscale(turned_upright(image, orientation), rest);
+  Image out = downscale(turned_upright(image, orientation), rest);
+  out.extra_bytes = extra_bytes;
+  return out;
 }
 
 }  // namespace
@@ -199,7 +203,7 @@ void save_png(const fs::path& file, int width, int height, int channels, std::sp
   png.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA;
   AtomicFile out(file);
   if (!png_image_write_to_file(&png, out.temporary().c_str(), 0, pixels.data(), 0, nullptr))
-    fail(file, std::string("cannot be written: ") + png.message);
+    throw std::runtime_error("image " + file.string() + ": cannot be written: " + png.message);
   out.commit();
 }
 

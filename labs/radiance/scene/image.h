@@ -14,6 +14,7 @@ struct Image {
   int width = 0;
   int height = 0;
   bool has_alpha = false;     // false: every A is 255
+  bool extra_bytes = false;   // the file had a few bytes between its parts, which were passed over
   std::vector<uint8_t> rgba;  // [height, width, 4]
 
   const uint8_t* at(int x, int y) const { return rgba.data() + (size_t(y) * size_t(width) + size_t(x)) * 4; }
@@ -48,8 +49,7 @@ struct Decoding {
 /// content. A JPEG is turned upright by its EXIF orientation unless `as_stored` is set. If `reduce` is even,
 /// the JPEG decoder does a factor of 2, 4 or 8 of it and decodes no more pixels than needed: 12 megapixels by
 /// 8 take a fraction of the time and memory, and the result differs from averages by the decoder's filter.
-/// Throws std::runtime_error naming the file and the problem (missing, empty, truncated, not an image), and
-/// std::invalid_argument if nothing would be left.
+/// Throws Refused (missing, empty, truncated, not an image), and std::invalid_argument if nothing would be left.
 Image load_image(const std::filesystem::path& file, const Decoding& how = {});
 
 /// Returns the most bytes that load_image needs for a picture of that stored size, including the result.

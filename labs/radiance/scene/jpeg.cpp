@@ -4,10 +4,13 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <stdexcept>
 #include <string>
 // After <cstdio>: jpeglib.h uses FILE without declaring it.
 #include <jpeglib.h>
+// After jpeglib.h.
+#include <jerror.h>
+
+#include "harness/records/refused.h"
 
 namespace klab {
 namespace {
@@ -19,7 +22,10 @@ struct JpegErrors {
   jpeg_error_mgr base;
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
+  long extra_bytes;  // between the file's parts
 };
+
+constexpr long kMostExtraBytes = 1024;  // more are a sign of damage
 
 void on_jpeg_error(j_common_ptr info) {
   auto* errors = reinterpret_cast<JpegErrors*>(info->err);
@@ -27,9 +33,17 @@ void on_jpeg_error(j_common_ptr info) {
   std::longjmp(errors->jump, 1);
 }
 
-// libjpeg only warns about missing data and fills with gray. For a training image that is an error.
+/// libjpeg only warns about missing data and fills with gray. For a training image that is an error. Harmless are
+/// bytes too many before a marker, and revisions or transforms that it does not know.
 void on_jpeg_message(j_common_ptr info, int level) {
-  if (level < 0) on_jpeg_error(info);
+  if (level >= 0) return;
+  auto* errors = reinterpret_cast<JpegErrors*>(info->err);
+  if (errors->base.msg_code == JWRN_JFIF_MAJOR || errors->base.msg_code == JWRN_ADOBE_XFORM) return;
+  if (errors->base.msg_code == JWRN_EXTRANEOUS_DATA) {
+    errors->extra_bytes += errors->base.msg_parm.i[0];
+    if (errors->extra_bytes <= kMostExtraBytes) return;
+  }
+  on_jpeg_error(info);
 }
 
 /// Input and output of decode_into(). That function leaves by longjmp, without running destructors, so all
@@ -41,6 +55,13 @@ struct Work {
   int orientation = 1;
   JpegBytes row{};
 };
+
+/// Returns whether zeros stand before the end marker, `end` being the offset behind it. libjpeg reads over them in
+/// silence. The last byte of the data is filled up with ones, and two zero bytes there are none of the picture's.
+bool zeros_before_end(const JpegBytes& bytes, size_t end) {
+  return end >= 5 && bytes[end - 2] == 0xFF && bytes[end - 1] == 0xD9 && bytes[end - 3] == 0 &&
+         bytes[end - 4] == 0 && bytes[end - 5] != 0xFF;
+}
 
 bool decode_into(Work& work, jpeg_decompress_struct& jpeg, JpegErrors& errors) {
   if (setjmp(errors.jump)) return false;
@@ -73,6 +94,7 @@ bool decode_into(Work& work, jpeg_decompress_struct& jpeg, JpegErrors& errors) {
     }
   }
   jpeg_finish_decompress(&jpeg);
+  if (zeros_before_end(work.bytes, work.bytes.size() - jpeg.src->bytes_in_buffer)) errors.extra_bytes += 2;
   return true;
 }
 
@@ -86,8 +108,9 @@ void decode(const fs::path& file, Work& work) {
   const std::unique_ptr<jpeg_decompress_struct, decltype(&jpeg_destroy_decompress)> guard(
       &jpeg, jpeg_destroy_decompress);
   if (!decode_into(work, jpeg, errors))
-    throw std::runtime_error("image " + file.string() +
-                             ": damaged or truncated JPEG: " + std::string(errors.message));
+    throw Refused(file, "JPEG", "damaged or truncated JPEG: " + std::string(errors.message),
+                  "copy the picture again, or take it out of the scene");
+  work.image.extra_bytes = errors.extra_bytes > 0;
 }
 
 }  // namespace

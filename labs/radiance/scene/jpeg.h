@@ -9,13 +9,13 @@
 
 namespace klab {
 
-/// Reads the size and the EXIF orientation; a damaged or unknown orientation is 1. Throws std::runtime_error,
-/// "image <file>: ...".
+/// Reads the size and the EXIF orientation; a damaged or unknown orientation is 1. Throws
+/// Refused.
 PictureHeader jpeg_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes);
 
 /// Decodes as stored, at 1/`denominator` (1, 2, 4 or 8) of the size in each direction, rounded up. Throws
-/// std::runtime_error, "image <file>: ...", also if pixels are missing: libjpeg alone would fill them with
-/// gray.
+/// Refused, also if pixels are missing: libjpeg alone would fill them with gray. A few bytes too many between the
+/// file's parts, which cameras write, are passed over and said in Image::extra_bytes.
 Image decode_jpeg(const std::filesystem::path& file, const std::vector<uint8_t>& bytes, int denominator);
 
 /// Returns the tag 0x0112 in the EXIF data of a marker APP1, which begins with "Exif\0\0"; 1 if there is none

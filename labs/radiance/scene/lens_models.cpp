@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
+#include "harness/records/refused.h"
 
 namespace klab {
 namespace {
@@ -34,17 +34,22 @@ std::string known() {
 /// The numbers of a camera, each within its range.
 class Parameters {
  public:
-  Parameters(const LensModel& model, std::span<const double> numbers, const std::string& where)
-      : model_(model), numbers_(numbers), where_(where) {
+  Parameters(const LensModel& model, std::span<const double> numbers, const std::filesystem::path& file,
+             const std::string& record)
+      : model_(model), numbers_(numbers), file_(file), record_(record) {
     if (numbers.size() != size_t(model.parameters))
-      throw std::runtime_error(fmt::format("{}: a camera {} has {} parameters, found {}", where, model.name,
-                                           model.parameters, numbers.size()));
+      throw Refused(file, record,
+                    fmt::format("{}: a camera {} has {} parameters, found {}", record, model.name,
+                                model.parameters, numbers.size()),
+                    "write all of its parameters");
   }
   float next(const char* name, double low, double high) {
     const double value = numbers_[at_++];
     if (!within(value, {low, high}))
-      throw std::runtime_error(fmt::format("{}: {} of the camera {} must be a number {}, found {}", where_,
-                                           name, model_.name, text_of({low, high}), value));
+      throw Refused(file_, record_,
+                    fmt::format("{}: {} of the camera {} must be a number {}, found {}", record_, name,
+                                model_.name, text_of({low, high}), value),
+                    "correct it, or calibrate the camera again");
     return float(value);
   }
   float radial(const char* name) { return next(name, range::radial.low, range::radial.high); }
@@ -53,7 +58,8 @@ class Parameters {
  private:
   const LensModel& model_;
   std::span<const double> numbers_;
-  const std::string& where_;
+  const std::filesystem::path& file_;
+  const std::string& record_;
   size_t at_ = 0;
 };
 
@@ -72,8 +78,7 @@ const LensModel* lens_model(int number) {
 }
 
 std::string unknown_lens(std::string_view name) {
-  return fmt::format("'{}' (known are {}; COLMAP's image_undistorter makes pinholes of the others)",
-                     excerpt(name), known());
+  return fmt::format("'{}' (known are {})", excerpt(name), known());
 }
 
 std::string unknown_lens(int number) {
@@ -83,12 +88,12 @@ std::string unknown_lens(int number) {
 }
 
 Lens lens_of(const LensModel& model, std::span<const double> numbers, ImageSize size,
-             const std::string& where) {
+             const std::filesystem::path& file, const std::string& record) {
   Lens lens;
   Camera& c = lens.camera;
   c.width = size.width;
   c.height = size.height;
-  Parameters p(model, numbers, where);
+  Parameters p(model, numbers, file, record);
   const double longer = std::max(size.width, size.height);
   const auto focal = [&](const char* name) {
     return p.next(name, range::focal_sides.low * longer, range::focal_sides.high * longer);
@@ -111,10 +116,11 @@ Lens lens_of(const LensModel& model, std::span<const double> numbers, ImageSize 
     c.p2 = p.tangential("p2");
     for (size_t i = 8; i < numbers.size(); ++i)
       if (numbers[i] != 0)
-        throw std::runtime_error(fmt::format(
-            "{}: k{} of the camera FULL_OPENCV is {}; klab's cameras have k1, k2, p1, p2: undistort the "
-            "pictures first, for instance with COLMAP's image_undistorter",
-            where, i - 5, numbers[i]));
+        throw Refused(
+            file, record,
+            fmt::format("{}: k{} of the camera FULL_OPENCV is {}, and klab's cameras have k1, k2, p1, p2",
+                        record, i - 5, numbers[i]),
+            kUndistort);
   } else if (model.name.find("FISHEYE") != std::string_view::npos) {
     lens.fisheye = Fisheye{};
     const char* names[] = {"k1", "k2", "k3", "k4"};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,9 +39,13 @@ struct Lens {
 };
 
 /// Makes a camera from the model's parameters in COLMAP's order (src/colmap/sensor/models.h): f or fx fy, cx
-/// cy, then the lens's. Throws std::runtime_error, "<where>: ...", for a number out of range, and for
-/// FULL_OPENCV unless k3 to k6 are 0.
+/// cy, then the lens's. Throws Refused, naming the record of the file, for a number out of range, and for FULL_OPENCV
+/// unless k3 to k6 are 0.
 Lens lens_of(const LensModel& model, std::span<const double> parameters, ImageSize size,
-             const std::string& where);
+             const std::filesystem::path& file, const std::string& record);
+
+/// The remedy for pictures of a lens that klab does not have.
+inline constexpr const char* kUndistort =
+    "undistort the pictures first, for instance with COLMAP's image_undistorter";
 
 }  // namespace klab

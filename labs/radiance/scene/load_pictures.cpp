@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <mutex>
-#include <stdexcept>
 
 #include "harness/records/memory_left.h"
 #include "labs/radiance/scene/frames.h"
@@ -78,18 +78,21 @@ std::string describe(const Scene& scene, const Frames& frames, const fs::path& p
                      int64_t bytes) {
   const Frame& first = frames.train.front();
   const Camera c = first.small();
-  const Vec3 m = scene.world_of({0.5F, 0.5F, 0.5F});
+  const WorldPosition m = scene.position_of({0.5F, 0.5F, 0.5F});
+  const auto along = [&](size_t k) {
+    return scene.far_away() ? fmt::format("{:.8g}", m[k]) : fmt::format("{:.3g}", m[k]);
+  };
   std::string text = fmt::format(
       "scene     {} ({} format)\nviews     {} for training, {} for testing\npicture   {}x{}{}, focal length "
       "{:.1f} "
-      "px{}\nbox       a cube of side {:.3g} in the file's units around ({:.3g}, {:.3g}, {:.3g}), near plane "
+      "px{}\nbox       a cube of side {:.3g} in the file's units around ({}, {}, {}), near plane "
       "{:.3g}\n",
       path.string(), scene.format, frames.train.size(), frames.test.size(), c.width, c.height,
       downscale > 1 ? fmt::format(" (downscaled by {})", downscale) : "", c.fx,
       first.fisheye  ? ", a lens of wide angle"
       : c.distorts() ? ", lens distortion"
                      : "",
-      scene.side() / scene.scale, m.x, m.y, m.z, scene.near / scene.scale);
+      scene.side() / scene.scale, along(0), along(1), along(2), scene.near / scene.scale);
   if (!scene.points.empty()) text += fmt::format("points    {}\n", scene.points.size());
   return text + fmt::format("memory    {:.0f} MB for the pictures", double(bytes) * 1e-6);
 }
@@ -100,8 +103,10 @@ std::vector<uint8_t> read_mask(const fs::path& file, int width, int height) {
   const Image mask = load_image(file);
   if (std::abs(double(mask.width) * height / (double(mask.height) * width) - 1) > 0.02 ||
       mask.width < width || mask.height < height)
-    throw std::runtime_error(fmt::format("mask {}: is {}x{}, which does not fit its picture of {}x{}",
-                                         file.string(), mask.width, mask.height, width, height));
+    throw Refused(file, "mask",
+                  fmt::format("the mask is {}x{}, which does not fit its picture of {}x{}", mask.width,
+                              mask.height, width, height),
+                  "make it as large as the picture, or take it away");
   std::vector<uint8_t> counted(size_t(width) * size_t(height), 1);
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x)
@@ -137,11 +142,14 @@ Image read_picture(const Frame& frame, bool resampled) {
   Image image = load_image(frame.image, {.reduce = frame.factor, .as_stored = frame.as_stored});
   const Camera c = frame.small();
   if (image.width != c.width || image.height != c.height)
-    throw std::runtime_error(
-        fmt::format("image {}: is {}x{} now and was {}x{} before: it was replaced meanwhile; start anew with "
-                    "what is there",
-                    frame.image.string(), image.width, image.height, c.width, c.height));
-  return resampled ? pinhole_picture(image, c, frame.fisheye, {}).image : image;
+    throw Refused(frame.image, "replaced",
+                  fmt::format("is {}x{} now and was {}x{} before: it was replaced meanwhile", image.width,
+                              image.height, c.width, c.height),
+                  "start again with what is there");
+  if (!resampled) return image;
+  Image pinhole = pinhole_picture(image, c, frame.fisheye, {}).image;
+  pinhole.extra_bytes = image.extra_bytes;
+  return pinhole;
 }
 
 std::shared_ptr<const PictureSource> source_of(const Frame& frame, bool resampled) {
@@ -169,6 +177,7 @@ void look_at(const Frame& frame, const SceneOptions& options, View& view, std::v
 /// Caches the lists of pixels with a ray, one for all views of a lens.
 class RayLists {
  public:
+  explicit RayLists(const fs::path& path) : path_(path) {}
   std::shared_ptr<const std::vector<int32_t>> of(const Frame& frame, bool resampled) {
     for (const auto& [other, list] : lists_)
       if (same_lens(*other, frame)) return list;
@@ -176,24 +185,26 @@ class RayLists {
     if (resampled) return lists_.emplace_back(&frame, pixels_of_pinhole(camera, frame.fisheye, {})).second;
     lists_.emplace_back(&frame, pixels_with_ray(camera));
     if (const auto& list = lists_.back().second; list && list->empty())
-      throw std::runtime_error(fmt::format(
-          "{}: no pixel has a ray through this lens: check \"k1\", \"k2\", \"p1\", \"p2\"", frame.name));
+      throw Refused(path_, frame.name, fmt::format("{}: no pixel has a ray through this lens", frame.name),
+                    "check \"k1\", \"k2\", \"p1\", \"p2\"");
     return lists_.back().second;
   }
 
  private:
+  const fs::path& path_;
   std::vector<std::pair<const Frame*, std::shared_ptr<const std::vector<int32_t>>>> lists_;
 };
 
 /// Counts over both sets of views.
 struct Counts {
-  int resampled = 0, empty = 0;
+  int resampled = 0, empty = 0, extra_bytes = 0;
 };
 
-std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOptions& options, Counts& counts) {
+std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOptions& options,
+                             const fs::path& path, Counts& counts) {
   std::vector<View> views(frames.size());
   std::vector<std::vector<uint8_t>> counted(frames.size());
-  std::vector<std::string> errors(frames.size());
+  std::vector<std::exception_ptr> errors(frames.size());
   std::mutex one_at_a_time;
   size_t done = 0;
 #pragma omp parallel for schedule(dynamic)
@@ -203,17 +214,19 @@ std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOption
       look_at(frames[i], options, views[i], counted[i]);
       const std::lock_guard lock(one_at_a_time);
       if (options.progress) options.progress(++done, frames.size());
-    } catch (const std::exception& e) {
-      errors[i] = e.what();  // an exception must not leave a parallel region
+    } catch (...) {
+      errors[i] = std::current_exception();  // an exception must not leave a parallel region
     }
   }
-  RayLists lists;
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  RayLists lists(path);
   std::vector<View> kept;
   for (size_t i = 0; i < frames.size(); ++i) {
-    if (!errors[i].empty()) throw std::runtime_error(errors[i]);
     View& view = views[i];
     view.name = frames[i].name;
     view.camera = frames[i].small();
+    counts.extra_bytes += view.image.extra_bytes ? 1 : 0;
     if (becomes_pinhole(frames[i], options)) {
       view.camera.k1 = view.camera.k2 = view.camera.p1 = view.camera.p2 = 0;
       ++counts.resampled;
@@ -232,6 +245,11 @@ void note_views(Scene& scene, const Counts& counts) {
     scene.notes.push_back(
         fmt::format("{} pictures of lenses that bend are taken as a pinhole's, of the same focal length",
                     counts.resampled));
+  if (counts.extra_bytes > 0)
+    scene.notes.push_back(
+        fmt::format("{} JPEGs have a few bytes between their parts, which are passed over: every pixel "
+                    "is there",
+                    counts.extra_bytes));
   if (counts.empty > 0)
     scene.notes.push_back(fmt::format("{} views have no pixel that counts and are left out", counts.empty));
 }
@@ -288,11 +306,8 @@ void note_odd_cameras(Scene& scene, const fs::path& path) {
     away += !sees_box(scene, v);
   }
   if (away == scene.train.size())
-    throw std::runtime_error(
-        fmt::format("{}: no ray of its {} cameras for training meets the box: check \"scale\", \"offset\" "
-                    "and which way the "
-                    "cameras look (along their -z, +y up)",
-                    path.string(), away));
+    throw Refused(path, "cameras", fmt::format("no ray of its {} cameras for training meets the box", away),
+                  "check \"scale\", \"offset\" and which way the cameras look (along their -z, +y up)");
   if (scene.cascades == 1 && inside)
     scene.notes.push_back(
         fmt::format("{} cameras stand inside the box: the scene may need a larger aabb_scale", inside));
@@ -313,12 +328,12 @@ void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& optio
     require_memory(std::max(bytes_to_decode(frames.train) + test, train + bytes_to_decode(frames.test)),
                    "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
   Counts counts;
-  scene.train = load_views(frames.train, options, counts);
-  scene.test = load_views(frames.test, options, counts);
+  scene.train = load_views(frames.train, options, path, counts);
+  scene.test = load_views(frames.test, options, path, counts);
   note_views(scene, counts);
   if (scene.train.empty())
-    throw std::runtime_error(path.string() +
-                             ": no view for training is left: no pixel counts, by lens or mask");
+    throw Refused(path, "mask", "no view for training is left: no pixel counts, by lens or mask",
+                  "check the masks, in which black is left out");
   bool masks = false, lenses = false;
   for (const auto* set : {&frames.train, &frames.test})
     for (const Frame& frame : *set) {

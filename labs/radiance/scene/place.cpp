@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "harness/records/numbers.h"
 #include "labs/radiance/scene/frames.h"
@@ -11,6 +10,7 @@
 namespace klab {
 namespace {
 
+namespace fs = std::filesystem;
 using PlacePoint = std::array<double, 3>;
 
 PlacePoint place_of(const Camera& c) { return {c.pose[3], c.pose[7], c.pose[11]}; }
@@ -102,7 +102,9 @@ int cascades_for(std::vector<float> reach) {
   return cascades;
 }
 
-void place(const Scene& scene, const std::string& name, Camera& camera) {
+}  // namespace
+
+void place_in_grid(const Scene& scene, const fs::path& file, const std::string& name, Camera& camera) {
   const Vec3 at = turned(scene.turn, camera.position());
   const std::pair<float, float> axes[] = {
       {at.x, scene.offset.x}, {at.y, scene.offset.y}, {at.z, scene.offset.z}};
@@ -110,10 +112,10 @@ void place(const Scene& scene, const std::string& name, Camera& camera) {
   for (const auto& [before, offset] : axes) {
     const double c = double(before) * scene.scale + offset;
     if (!within(c, range::place))
-      throw std::runtime_error(fmt::format(
-          "{}: its camera lies {:.3g} sides of the unit cube away, which must be {}: check \"scale\", "
-          "\"offset\" and its \"transform_matrix\"",
-          name, c, text_of(range::place)));
+      throw Refused(file, name,
+                    fmt::format("{}: its camera lies {:.3g} sides of the unit cube away, which must be {}",
+                                name, c, text_of(range::place)),
+                    "check \"scale\", \"offset\" and its pose");
     camera.pose[row] = float(c);
     row += 4;
   }
@@ -123,8 +125,6 @@ void place(const Scene& scene, const std::string& name, Camera& camera) {
     camera.pose[column] = axis.x, camera.pose[4 + column] = axis.y, camera.pose[8 + column] = axis.z;
   }
 }
-
-}  // namespace
 
 void choose_place(Scene& scene, const Frames& frames) {
   const std::vector<const Camera*> cameras = cameras_of(frames);
@@ -152,9 +152,9 @@ void choose_place(Scene& scene, const Frames& frames) {
   scene.cascades = cascades_for(std::move(reach));
 }
 
-void place_in_grid(Scene& scene, Frames& frames) {
+void place_in_grid(Scene& scene, Frames& frames, const fs::path& file) {
   for (auto* set : {&frames.train, &frames.test})
-    for (Frame& frame : *set) place(scene, frame.name, frame.camera);
+    for (Frame& frame : *set) place_in_grid(scene, file, frame.name, frame.camera);
   for (ScenePoint& point : scene.points)
     point.position = scene.scale * turned(scene.turn, point.position) + scene.offset;
 }

@@ -2,89 +2,156 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstring>
+#include <algorithm>
+#include <map>
 #include <sstream>
-#include <stdexcept>
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
+#include "harness/records/refused.h"
 
 namespace klab {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the file's numbers are little-endian");
+constexpr Range kVertices{1, 1 << 26}, kElements{0, 1e10};
+constexpr const char* kPlyAgain = "write or copy the file again";
+using Kind = PlyType::Kind;
 
-constexpr Range kVertices{1, 1 << 26};
-using Kind = PlyProperty::Kind;
-
-[[noreturn]] void refuse_ply_header(const std::filesystem::path& file, const std::string& why) {
-  throw std::runtime_error(file.string() + ": " + why);
+[[noreturn]] void refuse_ply_header(const std::filesystem::path& file, const std::string& field,
+                                    const std::string& why, const std::string& remedy = kPlyAgain) {
+  throw Refused(file, field, why, remedy);
 }
 
-/// Returns size and kind of a type; nothing for an unknown type, lists among them.
-std::optional<PlyProperty> property_of_type(const std::string& type) {
-  struct Type {
-    int64_t size;
-    Kind kind;
-  };
-  static const std::map<std::string, Type> types = {{"char", {1, Kind::integer}},
-                                                    {"int8", {1, Kind::integer}},
-                                                    {"uchar", {1, Kind::unsigned_integer}},
-                                                    {"uint8", {1, Kind::unsigned_integer}},
-                                                    {"short", {2, Kind::integer}},
-                                                    {"int16", {2, Kind::integer}},
-                                                    {"ushort", {2, Kind::unsigned_integer}},
-                                                    {"uint16", {2, Kind::unsigned_integer}},
-                                                    {"int", {4, Kind::integer}},
-                                                    {"int32", {4, Kind::integer}},
-                                                    {"uint", {4, Kind::unsigned_integer}},
-                                                    {"uint32", {4, Kind::unsigned_integer}},
-                                                    {"float", {4, Kind::floating}},
-                                                    {"float32", {4, Kind::floating}},
-                                                    {"double", {8, Kind::floating}},
-                                                    {"float64", {8, Kind::floating}}};
-  const auto at = types.find(type);
+std::optional<PlyType> ply_type(const std::string& name) {
+  static const std::map<std::string, PlyType> types = {{"char", {1, Kind::integer}},
+                                                       {"int8", {1, Kind::integer}},
+                                                       {"uchar", {1, Kind::unsigned_integer}},
+                                                       {"uint8", {1, Kind::unsigned_integer}},
+                                                       {"short", {2, Kind::integer}},
+                                                       {"int16", {2, Kind::integer}},
+                                                       {"ushort", {2, Kind::unsigned_integer}},
+                                                       {"uint16", {2, Kind::unsigned_integer}},
+                                                       {"int", {4, Kind::integer}},
+                                                       {"int32", {4, Kind::integer}},
+                                                       {"uint", {4, Kind::unsigned_integer}},
+                                                       {"uint32", {4, Kind::unsigned_integer}},
+                                                       {"float", {4, Kind::floating}},
+                                                       {"float32", {4, Kind::floating}},
+                                                       {"double", {8, Kind::floating}},
+                                                       {"float64", {8, Kind::floating}}};
+  const auto at = types.find(name);
   if (at == types.end()) return std::nullopt;
-  return PlyProperty{.size = at->second.size, .kind = at->second.kind};
+  return at->second;
 }
 
-void read_property(const std::filesystem::path& file, std::istringstream& words, PlyHeader& header) {
-  std::string type, name;
-  words >> type >> name;
-  std::optional<PlyProperty> property = property_of_type(type);
-  if (!property || name.empty())
-    refuse_ply_header(file,
-                      "a property of type '" + excerpt(type) + "' is none of a vertex that is read here");
-  property->at = header.stride;
-  property->index = int64_t(header.properties.size());
-  if (!header.properties.emplace(name, *property).second)
-    refuse_ply_header(file, "the property '" + excerpt(name) + "' is there twice");
-  header.stride += property->size;
+PlyType required_type(const std::filesystem::path& file, const std::string& name) {
+  const std::optional<PlyType> type = ply_type(name);
+  if (!type)
+    refuse_ply_header(
+        file, "property",
+        "its header has a property of the type '" + excerpt(name) + "', which .ply does not have",
+        "correct the header: types are char, uchar, short, ushort, int, uint, float and double");
+  return *type;
 }
 
-int64_t number_of_vertices(const std::filesystem::path& file, const std::string& text) {
+/// Reads "float x", or "list uchar int vertex_indices".
+PlyProperty property_of(const std::filesystem::path& file, std::istringstream& words) {
+  PlyProperty property;
+  std::string type;
+  words >> type;
+  if (type == "list") {
+    std::string count;
+    words >> count >> type;
+    property.count = required_type(file, count);
+    if (property.count->kind == Kind::floating)
+      refuse_ply_header(file, "property list",
+                        "a property list counts its elements by the type '" + count + "'",
+                        "write the length as a whole number");
+  }
+  property.type = required_type(file, type);
+  words >> property.name;
+  if (property.name.empty())
+    refuse_ply_header(file, "property", "its header has a property without a name", "correct the header");
+  return property;
+}
+
+void add_property(const std::filesystem::path& file, std::istringstream& words, PlyElement& element) {
+  PlyProperty property = property_of(file, words);
+  if (element.index_of(property.name))
+    refuse_ply_header(file, excerpt(property.name),
+                      fmt::format("the property '{}' of its element '{}' is there twice",
+                                  excerpt(property.name), excerpt(element.name)),
+                      "take one of them out");
+  element.properties.push_back(std::move(property));
+}
+
+int64_t number_of_elements(const std::filesystem::path& file, const std::string& name,
+                           const std::string& text) {
+  const bool vertices = name == "vertex";
   try {
-    return number_from<int64_t>(text, kVertices);
+    return number_from<int64_t>(text, vertices ? kVertices : kElements);
   } catch (const std::invalid_argument& error) {
-    refuse_ply_header(file, std::string("its number of vertices ") + error.what());
+    const std::string what = vertices ? "number of vertices" : "number of '" + excerpt(name) + "'";
+    refuse_ply_header(file, what, "its " + what + " " + error.what());
   }
 }
 
-void require_all_vertices(const std::filesystem::path& file, const PlyHeader& header, size_t bytes) {
+void read_format(const std::filesystem::path& file, const std::string& name, PlyHeader& header) {
+  using Form = PlyHeader::Form;
+  static const std::map<std::string, Form> forms = {{"ascii", Form::ascii},
+                                                    {"binary_little_endian", Form::little_endian},
+                                                    {"binary_big_endian", Form::big_endian}};
+  const auto at = forms.find(name);
+  if (at == forms.end())
+    refuse_ply_header(file, "format", fmt::format("has the format '{}'", excerpt(name)),
+                      "write it as ascii, binary_little_endian or binary_big_endian");
+  header.form = at->second;
+}
+
+/// Requires room for the vertices: a number in text takes a digit and a blank or the line's end at least.
+void require_room_for_vertices(const std::filesystem::path& file, const PlyHeader& header, size_t bytes) {
   const int64_t left = int64_t(bytes - header.data);
-  if (header.stride * header.vertices != left)
+  const PlyElement& vertex = header.vertex;
+  const std::string field = "number of vertices";
+  if (header.form == PlyHeader::Form::ascii) {
+    if (2 * vertex.number * int64_t(vertex.properties.size()) > left + 1)
+      refuse_ply_header(file, field,
+                        fmt::format("by the {} in its header, {}, there are more than it has room for", field,
+                                    vertex.number));
+    return;
+  }
+  const int64_t each = vertex.least_bytes(), all = each * vertex.number;
+  const bool exact = header.before.empty() && !header.more_behind && !vertex.has_lists();
+  if (exact ? all != left : all > left)
     refuse_ply_header(
-        file, fmt::format("announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header",
-                          header.vertices, header.stride, header.stride * header.vertices, left));
+        file, field,
+        fmt::format(
+            "announces {} vertices of {} bytes, {} in all, and has {} bytes behind its header (the {} "
+            "and its size do not agree)",
+            vertex.number, each, all, left, field));
 }
 
 }  // namespace
 
-std::optional<std::string> next_ply_line(const std::vector<uint8_t>& bytes, size_t& at) {
-  constexpr size_t kLongest = 1000;
+bool PlyElement::has_lists() const {
+  return std::ranges::any_of(properties, [](const PlyProperty& p) { return p.count.has_value(); });
+}
+
+int64_t PlyElement::least_bytes() const {
+  int64_t bytes = 0;
+  for (const PlyProperty& p : properties) bytes += p.count ? p.count->size : p.type.size;
+  return bytes;
+}
+
+std::optional<size_t> PlyElement::index_of(std::string_view property) const {
+  const auto at = std::ranges::find(properties, property, &PlyProperty::name);
+  if (at == properties.end()) return std::nullopt;
+  return size_t(at - properties.begin());
+}
+
+std::optional<std::string> next_ply_line(const std::vector<uint8_t>& bytes, size_t& at, size_t most) {
   std::string line;
-  for (; at < bytes.size() && line.size() < kLongest; ++at) {
+  for (; at < bytes.size() && line.size() < most; ++at) {
     if (bytes[at] != '\n') {
       line += char(bytes[at]);
       continue;
@@ -93,62 +160,65 @@ std::optional<std::string> next_ply_line(const std::vector<uint8_t>& bytes, size
     if (!line.empty() && line.back() == '\r') line.pop_back();
     return line;
   }
+  // The last line of a file may lack its end.
+  if (!line.empty() && line.size() < most) return line;
   return std::nullopt;
 }
 
-PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes,
-                          bool ascii_allowed) {
+PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes) {
   size_t at = 0;
   if (next_ply_line(bytes, at) != "ply")
-    refuse_ply_header(file, "is no .ply file: its first line is not 'ply'");
+    refuse_ply_header(file, "first line", "is no .ply file (its first line is not 'ply')",
+                      "name a .ply file, or convert this one");
   PlyHeader header;
+  PlyElement* element = nullptr;  // the last one announced
+  PlyElement behind;              // one behind the vertices, which nothing reads
   bool format = false, vertices = false;
   while (true) {
     const std::optional<std::string> line = next_ply_line(bytes, at);
-    if (!line) refuse_ply_header(file, "is cut: there is no line 'end_header'");
+    if (!line) refuse_ply_header(file, "end_header", "is cut: there is no line 'end_header'");
     std::istringstream words(*line);
     std::string first, second, third;
     words >> first;
     if (first == "end_header") break;
-    if (first == "comment" || first == "obj_info" || first.empty()) continue;
-    if (first == "format") {
+    if (first.empty() || first == "obj_info") continue;
+    if (first == "comment") {
+      header.comments.push_back(line->size() > 8 ? line->substr(8) : "");
+    } else if (first == "format") {
       words >> second;
-      header.ascii = ascii_allowed && second == "ascii";
-      if (!header.ascii && second != "binary_little_endian")
-        refuse_ply_header(file,
-                          fmt::format("has the format '{}'; only binary_little_endian {}", excerpt(second),
-                                      ascii_allowed ? "and ascii are read" : "is read"));
+      read_format(file, second, header);
       format = true;
     } else if (first == "element") {
       words >> second >> third;
-      if (second != "vertex" || vertices)
-        refuse_ply_header(file,
-                          "has an element '" + excerpt(second) + "'; vertices and nothing else are read");
-      header.vertices = number_of_vertices(file, third);
-      vertices = true;
-    } else if (first == "property" && vertices) {
-      read_property(file, words, header);
+      if (second == "vertex" && vertices)
+        refuse_ply_header(file, "element vertex", "has 'element vertex' twice", "keep one of them");
+      PlyElement next{second, number_of_elements(file, second, third), {}};
+      if (second == "vertex") {
+        vertices = true;
+        header.vertex = std::move(next);
+        element = &header.vertex;
+      } else if (vertices) {
+        header.more_behind = true;
+        behind = std::move(next);
+        element = &behind;
+      } else {
+        header.before.push_back(std::move(next));
+        element = &header.before.back();
+      }
+    } else if (first == "property" && element != nullptr) {
+      add_property(file, words, *element);
     } else {
-      refuse_ply_header(file, "has the line '" + excerpt(*line) + "' in its header");
+      refuse_ply_header(file, excerpt(*line), "has the line '" + excerpt(*line) + "' in its header",
+                        "take that line out of the header");
     }
   }
-  if (!format) refuse_ply_header(file, "its header has no line 'format'");
-  if (!vertices) refuse_ply_header(file, "its header has no 'element vertex'");
+  if (!format) refuse_ply_header(file, "format", "its header has no line 'format'");
+  if (!vertices)
+    refuse_ply_header(file, "element vertex", "its header has no 'element vertex'",
+                      "export points, not a mesh's faces alone");
   header.data = at;
-  if (!header.ascii) require_all_vertices(file, header, bytes.size());
+  require_room_for_vertices(file, header, bytes.size());
   return header;
-}
-
-double ply_number(const uint8_t* vertex, const PlyProperty& property) {
-  const auto as = [&]<class T>(T value) {
-    std::memcpy(&value, vertex + property.at, sizeof value);
-    return double(value);
-  };
-  const bool negative = property.kind == Kind::integer;
-  if (property.kind == Kind::floating) return property.size == 4 ? as(float()) : as(double());
-  if (property.size == 1) return negative ? as(int8_t()) : as(uint8_t());
-  if (property.size == 2) return negative ? as(int16_t()) : as(uint16_t());
-  return negative ? as(int32_t()) : as(uint32_t());
 }
 
 }  // namespace klab

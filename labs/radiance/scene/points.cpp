@@ -2,106 +2,115 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <stdexcept>
 
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
-#include "harness/records/numbers.h"
-#include "labs/radiance/scene/ply_header.h"
+#include "harness/records/refused.h"
+#include "labs/radiance/scene/ply_vertices.h"
 
 namespace klab {
 namespace {
 
 constexpr int64_t kMostBytesPoints = 8'000'000'000;  // of a file
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
+constexpr double kFarAway = 100;  // times the cameras' distances: floats lose six bits and more
 
-[[noreturn]] void refuse_points(const std::filesystem::path& file, const std::string& why) {
-  throw std::runtime_error(file.string() + ": " + why);
-}
-
-/// Positions of the properties that are read: x, y, z, and red, green, blue, which may all be absent.
+/// Where x, y, z and red, green, blue are among a vertex's properties; the colors may be absent.
 struct Wanted {
-  std::array<PlyProperty, 3> place;
-  std::array<PlyProperty, 3> color;
-  bool colored = false;
+  std::array<size_t, 3> place{};
+  std::array<size_t, 3> color{};
+  double full = 0;  // the value of a full color; 0: no colors
 };
 
-Wanted wanted_of(const std::filesystem::path& file, const PlyHeader& header) {
+/// Returns the value of a color that is fully on.
+double full_color(const PlyType& type) {
+  return type.kind == PlyType::Kind::floating ? 1 : type.size == 1 ? 255 : 65535;
+}
+
+Wanted wanted_of(const std::filesystem::path& file, const PlyElement& vertex) {
   Wanted wanted;
   size_t k = 0;
   for (const char* name : {"x", "y", "z"}) {
-    const auto at = header.properties.find(name);
-    if (at == header.properties.end())
-      refuse_points(file, fmt::format("has no property '{}': is it a cloud of points?", name));
-    wanted.place[k++] = at->second;
+    const auto at = vertex.index_of(name);
+    if (!at || vertex.properties[*at].count)
+      throw Refused(file, name, fmt::format("has no property '{}' that is a number", name),
+                    "export a cloud of points with x, y and z");
+    wanted.place[k++] = *at;
   }
-  size_t colors = 0;
-  for (const char* name : {"red", "green", "blue"}) {
-    const auto at = header.properties.find(name);
-    if (at == header.properties.end()) continue;
-    if (at->second.size != 1)
-      refuse_points(file, fmt::format("the property '{}' is no color of 8 bits", name));
-    wanted.color[colors++] = at->second;
+  for (const auto& names : {std::array{"red", "green", "blue"},
+                            {"r", "g", "b"},
+                            {"diffuse_red", "diffuse_green", "diffuse_blue"}}) {
+    size_t colors = 0;
+    for (const char* name : names)
+      if (const auto at = vertex.index_of(name); at && !vertex.properties[*at].count)
+        wanted.color[colors++] = *at;
+    if (colors < 3) continue;
+    wanted.full = full_color(vertex.properties[wanted.color[0]].type);
+    break;
   }
-  wanted.colored = colors == 3;
   return wanted;
 }
 
 uint8_t level(double value) { return value >= 255 ? 255 : value > 0 ? uint8_t(value) : 0; }
 
-/// Adds a vertex; `number_at` returns one of its properties.
-void add_vertex(PointCloud& cloud, const Wanted& wanted, const auto& number_at) {
-  ScenePoint point;
-  if (wanted.colored)
-    for (size_t c = 0; c < 3; ++c) point.rgb[c] = level(number_at(wanted.color[c]));
-  cloud.add(number_at(wanted.place[0]), number_at(wanted.place[1]), number_at(wanted.place[2]), point.rgb);
-}
-
-void read_text(const std::filesystem::path& file, const std::vector<uint8_t>& bytes, const PlyHeader& header,
-               const Wanted& wanted, PointCloud& cloud) {
-  size_t at = header.data;
-  std::vector<double> numbers(header.properties.size());
-  for (int64_t i = 0; i < header.vertices; ++i) {
-    const auto line = next_ply_line(bytes, at);
-    if (!line) refuse_points(file, fmt::format("announces {} vertices and has {}", header.vertices, i));
-    Words words(*line);
-    for (double& number : numbers)
-      if (!read_number(words.next(), number))
-        refuse_points(
-            file, fmt::format("vertex {} does not have {} numbers: '{}'", i, numbers.size(), excerpt(*line)));
-    add_vertex(cloud, wanted, [&](const PlyProperty& p) { return numbers[size_t(p.index)]; });
-  }
+double median(std::vector<double> values) {
+  const auto at = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
 }
 
 }  // namespace
 
+WorldPosition origin_of(std::span<const WorldPosition> cameras) {
+  WorldPosition middle{};
+  if (cameras.empty()) return middle;
+  for (size_t k = 0; k < 3; ++k) {
+    std::vector<double> along;
+    for (const WorldPosition& p : cameras) along.push_back(p[k]);
+    middle[k] = median(std::move(along));
+  }
+  std::vector<double> distances;
+  for (const WorldPosition& p : cameras)
+    distances.push_back(std::hypot(p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]));
+  const double between = median(std::move(distances)),
+               far = std::max({std::abs(middle[0]), std::abs(middle[1]), std::abs(middle[2])});
+  const double step = between > 1e-9 ? std::pow(10, std::floor(std::log10(between))) : 1;
+  if (!(far > kFarAway * std::max(between, step))) return {};
+  for (double& m : middle)
+    m = step < 1 ? std::round(m * std::round(1 / step)) / std::round(1 / step) : std::round(m / step) * step;
+  return middle;
+}
+
+std::string position_text(const WorldPosition& p) {
+  return fmt::format("({:.15g}, {:.15g}, {:.15g})", p[0], p[1], p[2]);
+}
+
 void PointCloud::add(double x, double y, double z, const std::array<uint8_t, 3>& rgb) {
-  if (within(x, range::pose) && within(y, range::pose) && within(z, range::pose))
-    points.push_back({{float(x), float(y), float(z)}, rgb});
+  if (within(x, kWorld) && within(y, kWorld) && within(z, kWorld))
+    points.push_back({{float(x - origin[0]), float(y - origin[1]), float(z - origin[2])}, rgb});
   else
     ++left_out;
 }
 
-PointCloud read_point_cloud(const std::filesystem::path& file) {
+PointCloud read_point_cloud(const std::filesystem::path& file, const WorldPosition& origin) {
   const std::vector<uint8_t> bytes = read_bytes(file, kMostBytesPoints);
-  const PlyHeader header = read_ply_header(file, bytes, true);
-  const Wanted wanted = wanted_of(file, header);
-  // Each number in a line of text takes at least a digit and a blank or the line's end.
-  if (header.ascii && 2 * header.vertices * int64_t(header.properties.size()) > int64_t(bytes.size()))
-    refuse_points(file, fmt::format("announces {} vertices, more than it has room for", header.vertices));
-  require_memory(header.vertices * int64_t(sizeof(ScenePoint)), "reading the points of " + file.string(),
+  const PlyHeader header = read_ply_header(file, bytes);
+  const Wanted wanted = wanted_of(file, header.vertex);
+  require_memory(header.vertex.number * int64_t(sizeof(ScenePoint)), "reading the points of " + file.string(),
                  "thin them out first");
   PointCloud cloud;
-  cloud.points.reserve(size_t(header.vertices));
-  if (header.ascii) {
-    read_text(file, bytes, header, wanted, cloud);
-    return cloud;
-  }
-  const uint8_t* vertex = bytes.data() + header.data;
-  for (int64_t i = 0; i < header.vertices; ++i, vertex += header.stride)
-    add_vertex(cloud, wanted, [&](const PlyProperty& p) { return ply_number(vertex, p); });
+  cloud.origin = origin;
+  cloud.points.reserve(size_t(header.vertex.number));
+  for_each_vertex(file, bytes, header, [&](int64_t, std::span<const double> numbers) {
+    ScenePoint point;
+    for (size_t c = 0; wanted.full > 0 && c < 3; ++c)
+      point.rgb[c] = level(wanted.full == 255 ? numbers[wanted.color[c]]
+                                              : 255 / wanted.full * numbers[wanted.color[c]] + 0.5);
+    cloud.add(numbers[wanted.place[0]], numbers[wanted.place[1]], numbers[wanted.place[2]], point.rgb);
+  });
   return cloud;
 }
 

@@ -4,12 +4,29 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/records/numbers.h"
 #include "labs/radiance/scene/camera.h"
 
 namespace klab {
+
+/// A position in a file's own world, before anything is rounded.
+using WorldPosition = std::array<double, 3>;
+
+/// Coordinates of a world: national grids and the earth's own system reach beyond 10^6 meters.
+inline constexpr Range kWorld{-1e9, 1e9};
+
+/// Returns the point that is subtracted from a world's coordinates before they are rounded to floats: the zero
+/// point, unless the cameras are more than 100 times as far from it as from each other (coordinates of a national
+/// grid, for example). Then it is the cameras' median, rounded to a power of ten below their distances.
+WorldPosition origin_of(std::span<const WorldPosition> cameras);
+
+/// Formats "(453200, 312345, 812)" with as many digits as an origin has.
+std::string position_text(const WorldPosition& position);
 
 struct ScenePoint {
   Vec3 position;
@@ -18,16 +35,17 @@ struct ScenePoint {
 
 struct PointCloud {
   std::vector<ScenePoint> points;
-  int64_t left_out = 0;  // points with coordinates that are not finite, or beyond range::pose
+  WorldPosition origin{};  // subtracted from all coordinates
+  int64_t left_out = 0;    // points with coordinates that are not finite, or beyond kWorld
 
   /// Adds a point, or counts it as left out.
   void add(double x, double y, double z, const std::array<uint8_t, 3>& rgb);
 };
 
-/// Reads a .ply with the properties x, y, z and, optionally, red, green, blue of 8 bits (points without are
-/// gray); binary little-endian or ascii. Throws std::runtime_error, "<file>: <why>": no such file, no .ply,
-/// no coordinates, a count that contradicts the file's size.
-PointCloud read_point_cloud(const std::filesystem::path& file);
+/// Reads a .ply with the properties x, y, z and, optionally, red, green, blue: of 8 bits, of 16, or floats up to 1
+/// (points without are gray). All forms of the format; other properties, lists and elements are passed over. Throws
+/// Refused: no .ply, no coordinates, a number of points that the file has no room for.
+PointCloud read_point_cloud(const std::filesystem::path& file, const WorldPosition& origin = {});
 
 /// Splits a text at blanks.
 class Words {

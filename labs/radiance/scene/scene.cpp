@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <stdexcept>
 
@@ -34,7 +35,7 @@ void load_pictures(std::vector<View>& views, const std::function<void(size_t, si
   }
   require_memory(stays + largest * std::min<int64_t>(omp_get_max_threads(), int64_t(views.size())),
                  "reading the pictures", "use --downscale, or fewer pictures");
-  std::vector<std::string> errors(views.size());
+  std::vector<std::exception_ptr> errors(views.size());
   std::mutex one_at_a_time;
   size_t done = 0;
 #pragma omp parallel for schedule(dynamic)
@@ -43,12 +44,12 @@ void load_pictures(std::vector<View>& views, const std::function<void(size_t, si
       views[i].image = views[i].picture();
       const std::scoped_lock lock(one_at_a_time);
       if (progress) progress(++done, views.size());
-    } catch (const std::exception& e) {
-      errors[i] = e.what();  // an exception must not leave a parallel region
+    } catch (...) {
+      errors[i] = std::current_exception();  // an exception must not leave a parallel region
     }
   }
-  for (const std::string& error : errors)
-    if (!error.empty()) throw std::runtime_error(error);
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
 }
 
 Scene load_scene(const std::string& what, const SceneOptions& options) {

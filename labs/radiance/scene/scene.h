@@ -51,21 +51,28 @@ struct Scene {
   std::vector<View> train;
   std::vector<View> test;  // never used for training
   int cascades = 1;        // the volume is a cube of side 2^(cascades-1) around (.5,.5,.5)
-  float scale = 1;         // grid = scale * turn * world + offset
+  float scale = 1;         // grid = scale * turn * (world - origin) + offset
   std::array<float, 9> turn{1, 0, 0, 0, 1, 0, 0, 0, 1};  // a rotation, row by row
   Vec3 offset{};
+  WorldPosition origin{};           // zero unless the world's coordinates are far from it; see origin_of()
   float near = 0;                   // where rays start, grid units
   std::vector<std::string> notes;   // skipped files and suspicious facts, for the user
   std::vector<ScenePoint> points;   // in grid space; from structure from motion, if the scene has them
   std::vector<std::string> lenses;  // each camera model with its numbers, and the number of its pictures
   int masks = 0;                    // views with a mask
 
-  /// Converts a point of the grid to the file's own world.
+  /// Converts a point of the grid to the file's own world, relative to the origin.
   Vec3 world_of(Vec3 grid) const {
     const Vec3 v = (1 / scale) * (grid - offset);  // the transposed turn is its inverse
     const auto column = [&](size_t k) { return turn[k] * v.x + turn[3 + k] * v.y + turn[6 + k] * v.z; };
     return {column(0), column(1), column(2)};
   }
+  /// Converts a point of the grid to the file's own world.
+  WorldPosition position_of(Vec3 grid) const {
+    const Vec3 v = world_of(grid);
+    return {origin[0] + v.x, origin[1] + v.y, origin[2] + v.z};
+  }
+  bool far_away() const { return origin != WorldPosition{}; }
   float side() const { return float(1 << (cascades - 1)); }
   /// Returns whether every training picture can be read from the disk again.
   bool on_the_disk() const {
@@ -90,7 +97,7 @@ struct SceneOptions {
 };
 
 /// Reads a folder (with transforms files or a COLMAP model) or one transforms JSON, or makes the scene called
-/// "built-in". Throws std::runtime_error naming file, field and remedy.
+/// "built-in". Throws Refused for files that cannot be read, std::runtime_error for lack of memory.
 Scene load_scene(const std::string& what, const SceneOptions& options);
 
 /// Reads transforms*.json in the form of Blender, instant-ngp or nerfstudio.

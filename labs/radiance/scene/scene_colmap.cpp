@@ -1,8 +1,6 @@
 // Makes a scene from a COLMAP model and its pictures.
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "harness/records/input.h"
 #include "labs/radiance/scene/colmap_model.h"
 #include "labs/radiance/scene/frames.h"
@@ -39,8 +37,8 @@ Camera scaled(Camera c, ImageSize size) {
   return c;
 }
 
-std::vector<Frame> frames_of(const ColmapModel& model, const fs::path& model_folder,
-                             const PictureFolder& folder, int downscale, std::vector<std::string>& notes) {
+std::vector<Frame> frames_of(const ColmapModel& model, const PictureFolder& folder, int downscale,
+                             std::vector<std::string>& notes) {
   PictureFinder pictures(folder.root, downscale);
   std::vector<Frame> frames;
   for (const ColmapImage& image : model.images) {
@@ -53,18 +51,21 @@ std::vector<Frame> frames_of(const ColmapModel& model, const fs::path& model_fol
     found->fisheye = camera.lens.fisheye;
     found->camera = scaled(camera.lens.camera, {found->camera.width, found->camera.height});
     found->camera.pose = image.pose;
-    const fs::path mask = folder.root / "masks" / (image.name + ".png");
+    found->at = image.at;
+    const fs::path mask = folder.root / "masks" / (with_slashes(image.name) + ".png");
     std::error_code ignored;
     if (fs::is_regular_file(mask, ignored)) found->mask = mask;
     frames.push_back(std::move(*found));
   }
-  const std::string what = model.binary ? "images.bin" : "images.txt";
-  for (std::string& note : pictures.notes(what, model.images.size())) notes.push_back(std::move(note));
+  const fs::path file = model.images_file();
+  for (std::string& note : pictures.notes(file.filename().string(), model.images.size()))
+    notes.push_back(std::move(note));
+  if (model.without_points > 0)
+    notes.push_back(fmt::format("{}: {} images have no line of points behind them, which is read as empty",
+                                file.filename().string(), model.without_points));
   if (frames.empty())
-    throw std::runtime_error(
-        fmt::format("{}: none of its {} images has a usable picture (first looked for: {})",
-                    (model_folder / what).string(), model.images.size(),
-                    (folder.root / pictures.first_missing()).string()));
+    throw pictures.none_usable(file, model.images.size(), "NAME",
+                               "WIDTH and HEIGHT in " + model.cameras_file().filename().string());
   return frames;
 }
 
@@ -76,9 +77,10 @@ Scene read_colmap_scene(const fs::path& folder, const fs::path& model_folder, co
   Scene scene;
   scene.name = fs::weakly_canonical(pictures.root).filename().string();
   scene.format = model.binary ? "COLMAP, binary" : "COLMAP, text";
-  Frames frames{.train = frames_of(model, model_folder, pictures, options.downscale, scene.notes),
-                .test = {}};
+  Frames frames{.train = frames_of(model, pictures, options.downscale, scene.notes), .test = {}};
   frames.hold_out(options.holdout);
+  scene.origin = model.origin();
+  subtract_origin(scene, frames);
   if (model.cloud)
     take_points(scene, std::move(*model.cloud));
   else
@@ -86,7 +88,7 @@ Scene read_colmap_scene(const fs::path& folder, const fs::path& model_folder, co
         fmt::format("{} has no points3D{}", model_folder.string(), model.binary ? ".bin" : ".txt"));
   choose_place(scene, frames);
   scene.near = 0.1F;
-  place_in_grid(scene, frames);
+  place_in_grid(scene, frames, model.images_file());
   load_pictures(scene, frames, options, folder);
   return scene;
 }

@@ -128,7 +128,7 @@ void turn(GaussianSet& set, const Rotation& r) {
 
 }  // namespace
 
-WorldPlace place_of(const Scene& scene) { return {scene.scale, scene.offset, scene.turn}; }
+WorldPlace place_of(const Scene& scene) { return {scene.scale, scene.offset, scene.turn, scene.origin}; }
 
 GaussianSet in_world(GaussianSet set, const WorldPlace& place) {
   const float offset[3] = {place.offset.x, place.offset.y, place.offset.z}, smaller = std::log(place.scale);

@@ -8,18 +8,43 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "labs/radiance/field/placement.h"
 #include "labs/radiance/splat/placed.h"
 
 namespace klab {
 
-/// Writes all 45 f_rest, zeros above the set's degree. Throws FileError.
-void save_ply(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place);
+/// Where the Gaussians of one of klab's own files lie: a comment of its header says so.
+struct StoredPlace {
+  WorldPlace place;
+  Placement placement;
+};
 
-/// Reads binary_little_endian files with 0, 9, 24 or 45 f_rest; properties may have any order, and unknown
-/// ones are skipped. Throws std::runtime_error, "<file>: <why>", if the file is no .ply, has another format,
-/// misses a property or has one that is no float, has a count that contradicts its size, no vertex, or a
-/// number that is not finite.
-GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place);
+/// Writes all 45 f_rest, zeros above the set's degree; positions are relative to the place's origin. If a placement is
+/// given, a comment holds it and the place, so that pictures can be made from the file alone. Throws FileError.
+void save_ply(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place,
+              const Placement* placement = nullptr);
+
+/// Reads files of any form with 0, 9, 24 or 45 f_rest; properties may have any order, and unknown ones, lists and other
+/// elements are passed over. Infinite opacities and scales of minus infinity (the logarithm of 0) become the limits
+/// below, which `notes` counts. Throws Refused if the file is no .ply, misses a property or has one that is no float,
+/// has a count that contradicts its size, no vertex, another number that is not finite, or is compressed.
+GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place,
+                     std::vector<std::string>* notes = nullptr);
+
+/// Reads the place from the header; nothing if another program wrote it.
+std::optional<StoredPlace> place_in_ply(const std::filesystem::path& file);
+
+/// Opacities of 0 and 1 as finite raw values: those of a .splat's first and last level.
+inline constexpr float kMostOpacityRaw = 6.232448F;  // the logarithm of the odds of 509/510
+/// The size of a flat Gaussian, in the grid.
+inline constexpr float kLeastSize = 1e-5F;
+
+/// Positions that were read become relative to the place's origin: they are in the world's coordinates, or around that
+/// origin already if most of them are nearer to zero.
+void subtract_origin(GaussianSet& set, const WorldPlace& place);
 
 }  // namespace klab

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <stdexcept>
 
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/scene/image.h"
 #include "labs/radiance/splat/ply.h"
 
@@ -29,8 +29,10 @@ struct Record {
 };
 static_assert(sizeof(Record) == size_t(kRecord));
 
-[[noreturn]] void refuse_splat_file(const std::filesystem::path& file, const std::string& why) {
-  throw std::runtime_error(file.string() + ": " + why);
+[[noreturn]] void refuse_splat_file(
+    const std::filesystem::path& file, const std::string& field, const std::string& why,
+    const std::string& remedy = "take that Gaussian out, or export the file again") {
+  throw Refused(file, field, why, remedy);
 }
 
 float logistic(float raw) { return 1 / (1 + std::exp(-raw)); }
@@ -58,10 +60,11 @@ void read_record(const std::filesystem::path& file, const Record& r, int64_t i, 
   bool turned = false;
   for (int64_t k = 0; k < 3; ++k) {
     if (!std::isfinite(r.position[k]))
-      refuse_splat_file(file, fmt::format("the place of Gaussian {} is {}", i, r.position[k]));
+      refuse_splat_file(file, "place", fmt::format("the place of Gaussian {} is {}", i, r.position[k]));
     if (!(r.scale[k] >= kLeastScale && r.scale[k] <= kMostScale))
-      refuse_splat_file(file, fmt::format("the scale of Gaussian {} must be from {} to {}, found {}", i,
-                                          kLeastScale, kMostScale, r.scale[k]));
+      refuse_splat_file(file, "scale",
+                        fmt::format("the scale of Gaussian {} must be from {} to {}, found {}", i,
+                                    kLeastScale, kMostScale, r.scale[k]));
     set.position[size_t(k * n + i)] = r.position[k];
     set.log_scale[size_t(k * n + i)] = std::log(r.scale[k]);
     set.coefficients[size_t(k * n + i)] = (float(r.rgba[k]) / 255 - 0.5F) / kDegree0;
@@ -73,7 +76,8 @@ void read_record(const std::filesystem::path& file, const Record& r, int64_t i, 
     turned = turned || r.rotation[k] != 128;
   }
   if (!turned)
-    refuse_splat_file(file, fmt::format("the rotation of Gaussian {} has no direction: its length is 0", i));
+    refuse_splat_file(file, "rotation",
+                      fmt::format("the rotation of Gaussian {} has no direction: its length is 0", i));
 }
 
 }  // namespace
@@ -99,23 +103,31 @@ void save_splat(const std::filesystem::path& file, const GaussianSet& grid, cons
 GaussianSet load_splat(const std::filesystem::path& file, const WorldPlace& place) {
   const std::vector<uint8_t> bytes = read_bytes(file, kMostSplatBytes);
   if (bytes.empty() || int64_t(bytes.size()) % kRecord != 0)
-    refuse_splat_file(file, fmt::format("has {} bytes; a .splat has {} a Gaussian, and one at least",
-                                        bytes.size(), kRecord));
+    refuse_splat_file(
+        file, "bytes",
+        fmt::format("has {} bytes; a .splat has {} a Gaussian, and one at least", bytes.size(), kRecord),
+        "copy the file again");
   GaussianSet set = GaussianSet::zeros(int64_t(bytes.size()) / kRecord, 0);
   for (int64_t i = 0; i < set.n; ++i) {
     Record record;
     std::memcpy(&record, bytes.data() + i * kRecord, sizeof record);
     read_record(file, record, i, set);
   }
+  subtract_origin(set, place);
   return in_grid(std::move(set), place);
 }
 
-void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place) {
-  (file.extension() == ".splat" ? save_splat : save_ply)(file, set, place);
+void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place,
+                    const Placement* placement) {
+  if (file.extension() == ".splat")
+    save_splat(file, set, place);
+  else
+    save_ply(file, set, place, placement);
 }
 
-GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place) {
-  return (file.extension() == ".splat" ? load_splat : load_ply)(file, place);
+GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place,
+                           std::vector<std::string>* notes) {
+  return file.extension() == ".splat" ? load_splat(file, place) : load_ply(file, place, notes);
 }
 
 }  // namespace klab

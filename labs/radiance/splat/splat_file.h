@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "labs/radiance/field/placement.h"
 #include "labs/radiance/splat/placed.h"
 
 namespace klab {
@@ -14,13 +15,15 @@ namespace klab {
 /// (The form of the viewer github.com/antimatter15/splat.) Throws FileError.
 void save_splat(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place);
 
-/// Reads a .splat file of degree 0; opacities of 0 and 255 become 1/510 and 509/510. Throws
-/// std::runtime_error, "<file>: <why>", for a size that is no multiple of 32, no Gaussian, a number that is
+/// Reads a .splat file of degree 0; opacities of 0 and 255 become 1/510 and 509/510. Throws Refused for a size that is no multiple of 32, no Gaussian, a number that is
 /// not finite, a scale that is not above 0, or a rotation of length 0.
 GaussianSet load_splat(const std::filesystem::path& file, const WorldPlace& place);
 
-/// Choose the format by the file name's ending: .splat, else .ply.
-void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place);
-GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place);
+/// Choose the format by the file name's ending: .splat, else .ply. A .ply holds the placement too, if one is given.
+void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place,
+                    const Placement* placement = nullptr);
+/// `notes` receives what was changed.
+GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place,
+                           std::vector<std::string>* notes = nullptr);
 
 }  // namespace klab
