@@ -74,6 +74,10 @@ Outcome outcome_of(const Failure& f) {
       return Outcome::crashes;
     case Fault::threw:
       return Outcome::throws;
+    case Fault::ended:
+      return Outcome::exits;
+    case Fault::endless:
+      return Outcome::loops;
     case Fault::finding:
       return f.note.starts_with("out of bounds") ? Outcome::out_of_bounds
              : f.note.starts_with("never ends")  ? Outcome::loops
