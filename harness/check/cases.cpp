@@ -63,6 +63,7 @@ class Chooser {
                             .tiles = tiles,
                             .seed = seed_,
                             .share = budget_ / double(4 * wanted_ + 8),
+                            .fewest = sizes_.size() > 1 ? wanted_ : 0,
                             .all_triples = all_triples,
                             .cost = [this](const Shape& shape) { return cost(shape); }});
     for (const CoveringRow& row : covering.rows) {

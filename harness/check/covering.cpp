@@ -44,6 +44,12 @@ class Rows {
     covering_.pairs = all.size() - wanted_.size();
     wanted_ = triples();
     cover();
+    const std::vector<Combination> more = combinations(3);
+    for (size_t tries = 0; tries < 2 * options_.fewest && !more.empty(); ++tries) {
+      if (covering_.rows.size() >= options_.fewest) break;
+      wanted_ = {more[random_() % more.size()]};
+      cover();
+    }
     return std::move(covering_);
   }
 

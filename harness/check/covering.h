@@ -33,8 +33,9 @@ struct CoveringOptions {
   std::span<const std::vector<int64_t>> sizes;  // of each dimension, ascending
   std::span<const int64_t> tiles;
   uint64_t seed = 1;
-  double share = 0;          // of work, that a row stays below where it can
-  size_t triples = 16;       // combinations of three levels
+  double share = 0;     // of work, that a row stays below where it can
+  size_t triples = 16;  // combinations of three levels, and more until there are `fewest` rows
+  size_t fewest = 0;
   bool all_triples = false;  // all of them instead
   /// The work of a shape; negative where it is not legal or too expensive.
   std::function<double(const std::vector<int64_t>&)> cost;
