@@ -6,6 +6,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/check/covering.h"
+#include "harness/check/detectors.h"
 #include "harness/check/fitting.h"
 #include "reference/generator.h"
 
@@ -37,16 +39,17 @@ namespace {
 class Chooser {
  public:
   Chooser(const LabOp& op, std::vector<Shape> sizes, uint64_t seed, double budget)
-      : op_(op), sizes_(std::move(sizes)), random_(seed), budget_(budget) {
+      : op_(op), sizes_(std::move(sizes)), seed_(seed), random_(seed), budget_(budget) {
     for (const Shape& s : sizes_) wanted_ += s.size();
   }
 
-  std::vector<Shape> choose() {
+  std::vector<Shape> choose(std::span<const int64_t> tiles, ShapeAlignments* alignments, bool all_triples) {
     for (size_t d = 0; d < sizes_.size(); ++d)
       for (size_t k = 0; k < sizes_[d].size(); ++k) {
         with(d, sizes_[d][k]);
-        with(d, sizes_.size() > 1 ? sizes_[d][k] : about(d, k));
+        if (sizes_.size() == 1) with(d, about(d, k));
       }
+    if (uses(Detector::pairs_of_conditions)) cover(tiles, alignments, all_triples);
     alike();
     round();
     unequal();
@@ -54,6 +57,21 @@ class Chooser {
   }
 
  private:
+  void cover(std::span<const int64_t> tiles, ShapeAlignments* alignments, bool all_triples) {
+    const Covering covering =
+        covering_rows(op_, {.sizes = sizes_,
+                            .tiles = tiles,
+                            .seed = seed_,
+                            .share = budget_ / double(4 * wanted_ + 8),
+                            .fewest = sizes_.size() > 1 ? wanted_ : 0,
+                            .all_triples = all_triples,
+                            .cost = [this](const Shape& shape) { return cost(shape); }});
+    for (const CoveringRow& row : covering.rows) {
+      add(row.shape);
+      if (alignments != nullptr) alignments->emplace(row.shape, row.alignment);
+    }
+  }
+
   // The size number k of dimension d or, of dimensions that are no parameters, one of those between it and the next: what
   // goes wrong at one width in ten is on nobody's list.
   int64_t about(size_t d, size_t k) {
@@ -162,6 +180,7 @@ class Chooser {
 
   const LabOp& op_;
   std::vector<Shape> sizes_;
+  uint64_t seed_;
   Generator random_;
   double budget_;
   size_t wanted_ = 0;
@@ -287,17 +306,18 @@ Shape shrunk(const Op& op, Shape shape, double most, const std::function<double(
   return shape;
 }
 
-std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
-                                double budget) {
-  return Chooser(op, check_sizes(op, tiles), seed, budget).choose();
+std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed, double budget,
+                                ShapeAlignments* alignments, bool all_triples) {
+  return Chooser(op, check_sizes(op, tiles), seed, budget).choose(tiles, alignments, all_triples);
 }
 
 std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
-                                   std::span<const int64_t> asked, uint64_t seed) {
+                                   std::span<const int64_t> asked, uint64_t seed, ShapeAlignments* alignments,
+                                   bool all_triples) {
   if (asked.empty()) {
     std::set<int64_t> tiles;
     for (const Variant* v : variants) tiles.insert(v->tiles.begin(), v->tiles.end());
-    auto shapes = check_shapes(op, Shape(tiles.begin(), tiles.end()), seed);
+    auto shapes = check_shapes(op, Shape(tiles.begin(), tiles.end()), seed, kBudget, alignments, all_triples);
     add_fitting(op, variants, seed, shapes);
     return shapes;
   }

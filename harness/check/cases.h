@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -27,13 +28,21 @@ bool is_empty(const LabOp& op, ShapeView shape);
 /// The sizes to try in each dimension, ascending: the lab's, and the tiles with their neighbors where it is no parameter.
 std::vector<std::vector<int64_t>> check_sizes(const LabOp& op, std::span<const int64_t> tiles);
 
+/// What the shapes of one check may cost together, roughly, in units of work().
+constexpr double kBudget = 3e7;
+
+/// Where the tensors of some shapes begin: 0 to kCoveredAlignments - 1 (covering.h).
+using ShapeAlignments = std::map<std::vector<int64_t>, size_t>;
+
 /// Shapes at which a variant with these tiles may go wrong. Every size the lab names and every tile with its
-/// neighbors appears in every dimension at least once, combined with varied others; then all dimensions
+/// neighbors appears in every dimension at least once, combined with varied others; the rows of a covering array of
+/// conditions (covering.h), which `alignments` gets, too; all dimensions
 /// alike, and one large with the others small. Shapes that are not valid, or cost more than the lab allows,
 /// are left out, and most are kept small: `budget` bounds their total work roughly. Depends on its arguments
 /// only.
 std::vector<std::vector<int64_t>> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed,
-                                               double budget = 3e7);
+                                               double budget = kBudget, ShapeAlignments* alignments = nullptr,
+                                               bool all_triples = false);
 
 /// Shapes past the limits that a kernel may take for granted, few and cheap: one dimension goes beyond 2^31, or as far
 /// beyond 2^20, 2^16 (and 65,535 blocks) or 1024 as the tensors stay affordable, the others are small; and once a dimension to
@@ -50,7 +59,9 @@ std::vector<int64_t> shrunk(const Op& op, std::vector<int64_t> shape, double mos
 /// found by walking from a size that it is for towards the sizes of the lab. Only `asked`, when it is not empty. Throws
 /// std::invalid_argument when that has the wrong number of dimensions or is not legal for the op.
 std::vector<std::vector<int64_t>> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
-                                                  std::span<const int64_t> asked, uint64_t seed);
+                                                  std::span<const int64_t> asked, uint64_t seed,
+                                                  ShapeAlignments* alignments = nullptr,
+                                                  bool all_triples = false);
 
 /// `most` of the list at even distances, first and last among them; the whole list when it is no longer.
 std::vector<std::vector<int64_t>> spread_over(const std::vector<std::vector<int64_t>>& list, size_t most);

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <map>
+#include <optional>
 
 #include "harness/check/alignment.h"
 #include "harness/check/cases.h"
+#include "harness/check/covering.h"
+#include "harness/check/detectors.h"
 #include "harness/check/fitting.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
@@ -16,6 +21,7 @@
 #include "harness/check/suspect.h"
 #include "harness/check/thread_watch.h"
 #include "harness/check/turns.h"
+#include "harness/check/work_notes.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -70,6 +76,9 @@ struct Progress {
   unsigned alignments = 0;      // those met, a bit each
   int watched = 0;              // shapes
   int shapes = 0;               // at which it ran
+  // CPU variants: the cheapest shape at which several threads worked, and the most expensive one at which it ran.
+  std::vector<int64_t> divided, largest;
+  double divided_work = INFINITY, largest_work = -1;
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -78,28 +87,45 @@ struct Progress {
   }
 };
 
+enum class ShapeKind {
+  usual,
+  beyond,   // what is usual
+  threads,  // several numbers of threads, with random inputs
+};
+
+// The last is smaller and larger than those before it: what was made for another number is too much and too little.
+constexpr int kNumbersOfThreads[] = {5, 1, 3, 2};
+
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
  public:
   /// `share` of the check is done when this shape is.
   ShapeCheck(const LabOp& op, ShapeView shape, const CheckOptions& options, size_t turn, double share,
-             bool beyond, const std::vector<Progress>& progress, CrashGuard& guard)
+             ShapeKind kind, const std::vector<Progress>& progress, CrashGuard& guard,
+             std::optional<size_t> alignment = std::nullopt)
       : op_(op),
         options_(options),
         shape_(shape),
         work_(busiest_work(op, shape)),
         turn_(turn),
         share_(share),
+        alignment_(alignment.value_or(turn % kCoveredAlignments)),
+        has_alignment_(alignment.has_value()),
         asked_(!options.shape.empty()),
-        beyond_(beyond),
+        beyond_(kind == ShapeKind::beyond),
         specs_(op.op.tensors(shape)),
         guard_(guard) {
     Generator random(options.seed * 1000003 + turn);
-    for (const Pattern pattern : patterns_for(op, options, work(op.op, shape), turn, beyond))
+    if (kind == ShapeKind::threads) {
+      givens_.push_back(make_given(op, shape, specs_, Pattern::random, random));
+      return;
+    }
+    for (const Pattern pattern : patterns_for(op, options, work(op.op, shape), turn, beyond_))
       givens_.push_back(make_given(op, shape, specs_, pattern, random));
-    if (!options.quick && !beyond) changed_ = change_one(op, shape, specs_, givens_.front(), random);
-    if (!options.quick && op.op.terms(shape) > 0 && work(op.op, shape) > 0 &&
-        (turn % kSuspectEvery == 0 || asked_ || beyond) && work(op.op, shape) < kSuspectBelow)
+    if (!options.quick && !beyond_ && uses(Detector::changed_element))
+      changed_ = change_one(op, shape, specs_, givens_.front(), random);
+    if (!options.quick && op.op.terms(shape) > 0 && work(op.op, shape) > 0 && uses(Detector::sixteen_bits) &&
+        (turn % kSuspectEvery == 0 || asked_ || beyond_) && work(op.op, shape) < kSuspectBelow)
       suspects_.emplace(op.op, shape, specs_, givens_.front());
     std::optional<Unit> coarsest;  // of those with eight bits
     for (const Progress& p : progress)
@@ -123,6 +149,20 @@ class ShapeCheck {
       const int threads = other_threads(turn / 3 + k);
       if (auto failure = check_surrounded(progress, placement, threads))
         return progress.result.failures.push_back(std::move(*failure));
+    }
+  }
+
+  // Several numbers of threads, one call after the other in the same buffers. A variant that works alone at this size is
+  // called once.
+  void check_threads(Progress& progress) {
+    Trial trial(op_.op, *progress.variant, shape_, specs_,
+                offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
+    for (const int threads : kNumbersOfThreads) {
+      if (!supports(*progress.variant, threads)) continue;
+      trial.with_threads(threads);
+      if (auto failure = run(trial, givens_.front(), progress, true))
+        return progress.result.failures.push_back(std::move(*failure));
+      if (trial.threads_seen() == 1 && threads == kNumbersOfThreads[0]) return;
     }
   }
 
@@ -157,12 +197,16 @@ class ShapeCheck {
     return asked_ || on_gpu() ? 0 : progress.spent / (kCudaWork * share_);
   }
 
-  std::optional<Failure> check_surrounded(Progress& progress, GuardPlacement placement, int threads) {
+  bool supports(const Variant& variant, int threads) const {
     const int usual = omp_get_max_threads();
     omp_set_num_threads(threads);
-    const bool able = progress.variant->supported(shape_, host_of(*progress.variant)).empty();
+    const bool able = variant.supported(shape_, host_of(variant)).empty();
     omp_set_num_threads(usual);
-    if (!able) return std::nullopt;
+    return able;
+  }
+
+  std::optional<Failure> check_surrounded(Progress& progress, GuardPlacement placement, int threads) {
+    if (!supports(*progress.variant, threads)) return std::nullopt;
     const auto offsets = offsets_for(specs_.size(), kAlignments[turn_ / 2 % 2], turn_);
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_, placement);
     trial.with_threads(threads);
@@ -187,13 +231,15 @@ class ShapeCheck {
 
   // Small shapes with all alignments, others with one; of the latter one that the variant has not met yet, if there is one.
   std::vector<Alignment> alignments_for(const Progress& progress) const {
-    if (options_.quick || on_gpu()) return {Alignment::whole};  // a GPU's own tensors are always aligned
+    if (options_.quick || on_gpu() || !uses(Detector::misalignment))
+      return {Alignment::whole};  // a GPU's own tensors are always aligned
     const bool small = work(op_.op, shape_) <= kTryEverythingBelow || asked_;
     const std::span<const Alignment> all = kAlignments;
     if (small && !beyond_ && (!is_cuda(*progress.variant) || ahead(progress) <= 1)) {
       if (asked_) return {all.begin(), all.end()};
-      return {Alignment::whole, all[1 + turn_ % 3]};
+      return {Alignment::whole, all[1 + alignment_]};
     }
+    if (has_alignment_) return {all[1 + alignment_]};
     for (const Alignment a : all)
       if (!(progress.alignments >> int(a) & 1)) return {a};
     return {all[turn_ % all.size()]};
@@ -206,26 +252,27 @@ class ShapeCheck {
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
     const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
     if (watched && first_of_them) ++progress.watched;
-    if (beyond_)
-      trial.end_after(kBeyondSteps, uint64_t(2 * kCudaBeyond));
-    else
-      trial.watch(watched, asked_ ? 0 : kWatchedSteps);
+    if (beyond_) trial.end_after(kBeyondSteps, uint64_t(2 * kCudaBeyond));
     // All patterns once; at other alignments the random inputs and one hard pattern.
     const bool few = !asked_ && !first_of_them;
     const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
+    // What is watched there is the hard one, so that shape by shape each kind of inputs is.
+    const size_t watched_inputs = first_of_them || !uses(Detector::watched_kinds) ? 0 : hard;
     const double before = progress.spent;
     std::vector<std::vector<char>> first;
     for (const Given& given : givens_) {
       const auto k = size_t(&given - givens_.data());
       if (k != 0 && k != hard && (few || ahead(progress) > 1)) continue;
       if (k != 0 && beyond_ && is_cuda(*progress.variant)) continue;
+      if (!beyond_)
+        trial.watch(watched && k == watched_inputs, asked_ || k != watched_inputs ? 0 : kWatchedSteps);
       if (auto failure = run(trial, given, progress, !first_of_them)) {
         if (beyond_ && trial.ended_early()) return std::nullopt;
         return failure;
       }
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
-      trial.watch(false);
+      if (!beyond_) trial.watch(false);
       if (k != 0 || !changed_ || !first_of_them) continue;
       trial.changed(first, changed_->what);
       auto failure = run(trial, changed_->given, progress, true);
@@ -236,15 +283,17 @@ class ShapeCheck {
     // Large shapes by turns: with results that are there before, and again.
     const bool large = work(op_.op, shape_) > kTryEverythingBelow && !asked_;
     if (beyond_ || few || (large && turn_ % 2 == 1)) return std::nullopt;
-    trial.find_done(first);
+    if (uses(Detector::results_found)) trial.find_done(first);
     if (auto failure = run(trial, givens_.front(), progress, true)) return failure;
     progress.spent = before + double(trial.host_work());
+    if (!uses(Detector::repetition)) return std::nullopt;
     return trial.repeats(first, givens_.front());
   }
 
   std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
+    if (!is_cuda(*progress.variant) && !beyond_) note_threads(trial.threads_seen(), progress);
     if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
     const Fault whole = op_.op.forward.empty() ? Fault::whole_output : Fault::gradient;
@@ -261,6 +310,16 @@ class ShapeCheck {
     Failure failure = failure_of(*suspicion);
     failure.inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
     return failure;
+  }
+
+  void note_threads(int seen, Progress& progress) const {
+    if (seen > 1 && work_ < progress.divided_work) {
+      progress.divided.assign(shape_.begin(), shape_.end());
+      progress.divided_work = work_;
+    }
+    if (work_ <= progress.largest_work) return;
+    progress.largest.assign(shape_.begin(), shape_.end());
+    progress.largest_work = work_;
   }
 
   // With what the error looks like, where it looks like something.
@@ -286,6 +345,7 @@ class ShapeCheck {
       if (!again && backward && !beyond_)
         progress.bias[output].add(sums, allowed);  // a repetition is no independent case
       ++output;
+      if (!uses(Detector::whole_outputs)) continue;
       if (auto failure =
               backward ? judge_gradient(spec.name, sums, allowed) : judge_output(spec.name, sums, allowed)) {
         failure->inputs = shape_text(op_.op, shape_) + ", " + name_of(given.pattern) + " inputs";
@@ -301,7 +361,8 @@ class ShapeCheck {
   double work_;  // of the busiest rung
   size_t turn_;
   double share_;
-  bool asked_, beyond_;
+  size_t alignment_;  // besides the whole one
+  bool has_alignment_, asked_, beyond_;
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
@@ -324,6 +385,15 @@ bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
   return true;
 }
 
+// Variants that divide their work at the same shape are checked together there.
+std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_for_threads(std::vector<Progress>& progress) {
+  std::map<std::vector<int64_t>, std::vector<Progress*>> list;
+  for (Progress& p : progress)
+    if (!is_cuda(*p.variant) && !p.variant->peer && p.result.failures.empty() && p.largest_work > 0)
+      list[p.divided.empty() ? p.largest : p.divided].push_back(&p);
+  return list;
+}
+
 }  // namespace
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
@@ -336,13 +406,14 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   for (const Variant* v : variants)
     progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
 
-  auto shapes = shapes_of_check(op, variants, options.shape, options.seed);
+  ShapeAlignments alignments;
+  auto shapes = shapes_of_check(op, variants, options.shape, options.seed, &alignments, options.triples);
   if (options.most_shapes > 0) shapes = spread_fitting(variants, shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
     std::stable_partition(shapes.begin(), shapes.end(),
                           [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
   const size_t usual = shapes.size();
-  if (options.shape.empty() && options.most_shapes == 0 && !options.quick)
+  if (options.shape.empty() && options.most_shapes == 0 && !options.quick && uses(Detector::beyond_usual))
     for (auto& shape : shapes_beyond(op, options.seed)) shapes.push_back(std::move(shape));
   const auto begin_of_all = std::chrono::steady_clock::now();
   const auto late = [&](const Progress& p) {
@@ -357,7 +428,10 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
-    ShapeCheck one(op, shapes[turn], options, turn, share, turn >= usual, progress, guard);
+    ShapeCheck one(
+        op, shapes[turn], options, turn, share, turn >= usual ? ShapeKind::beyond : ShapeKind::usual,
+        progress, guard,
+        alignments.contains(shapes[turn]) ? std::optional(alignments.at(shapes[turn])) : std::nullopt);
     const auto check_one = [&](Progress& p, void (ShapeCheck::*how)(Progress&) = &ShapeCheck::check) {
       if (p.stopped(options) || late(p)) return;
       const auto begin = std::chrono::steady_clock::now();
@@ -370,10 +444,23 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     for (Progress& p : progress)
       if (!is_cuda(*p.variant) && !stop()) check_one(p, &ShapeCheck::check_surrounded);
     use_threads(omp_get_max_threads());
+    note_work("");
 #pragma omp parallel for schedule(dynamic) if (!on_gpu())
     for (Progress& p : progress)  // NOLINT(openmp-exception-escape): variants' exceptions are caught in Trial
-      if (is_cuda(*p.variant) && !stop()) check_one(p);
+      if (is_cuda(*p.variant) && !stop()) {
+        check_one(p);
+        note_work("");
+      }
   }
+  if (!options.quick && uses(Detector::numbers_of_threads))
+    for (const auto& [shape, some] : shapes_for_threads(progress)) {
+      if (stop() || std::ranges::all_of(some, late, [](Progress* p) -> Progress& { return *p; })) break;
+      if (options.at) options.at(shape);
+      guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
+      ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
+      for (Progress* p : some) one.check_threads(*p);
+    }
+  use_threads(omp_get_max_threads());
 
   OpCheck results;
   for (Progress& p : progress) {

@@ -42,6 +42,7 @@ struct CheckOptions {
   int max_failures = 3;        // per variant; the check of a variant stops there
   std::vector<int64_t> shape;  // only this shape, when given
   bool quick = false;          // random inputs only (two draws), no misalignment
+  bool triples = false;        // every combination of three conditions, not of two and some of three
   std::string backend;         // "cuda": CUDA variants on a GPU or not at all
   bool gradients = true;       // backward ops: finite differences too, of the reference and of each forward
   int most_shapes = 0;         // when positive: so many of the lab's shapes, spread over all of them

@@ -153,9 +153,9 @@ Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& refe
       result.failure = Failure{.fault = finite ? Fault::wrong_value : Fault::non_finite,
                                .tensor = spec.name,
                                .index = index_text(i, spec.dims),
-                               .expected = digits(want),
-                               .got = digits(mine),
-                               .bound = digits(bound)};
+                               .expected = element_text(spec, reference, i, true),
+                               .got = element_text(spec, got, i, false),
+                               .bound = is_integer(spec.element) ? "" : digits(bound)};
       continue;
     }
     if (tolerance.exact || !std::isfinite(mine)) continue;
@@ -184,6 +184,13 @@ std::string index_text(int64_t flat, const Dims& dims) {
     flat /= dims[d];
   }
   return "[" + text + "]";
+}
+
+std::string element_text(const TensorSpec& spec, const Buffer& buffer, int64_t i, bool reference) {
+  if (spec.element == Element::i64) return std::to_string(buffer.as<int64_t>()[i]);
+  const Element element = reference && spec.element == Element::f32 ? Element::f64 : spec.element;
+  const double value = load(element, buffer.data(), i);
+  return is_integer(element) ? std::to_string(int64_t(value)) : digits(value);
 }
 
 std::string digits(double value) {

@@ -73,4 +73,8 @@ std::string describe_wrong(const std::vector<int64_t>& wrong, const Dims& dims);
 /// Enough digits to tell a float from its neighbors.
 std::string digits(double value);
 
+/// An element as text: whole numbers with all their digits, floats as digits() writes them. A buffer in the reference's view has
+/// doubles where the tensor has floats.
+std::string element_text(const TensorSpec& spec, const Buffer& buffer, int64_t i, bool reference);
+
 }  // namespace klab

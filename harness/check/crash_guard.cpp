@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "harness/check/work_notes.h"
 #include "harness/core/guarded.h"
 #include "harness/simt/fault.h"
 
@@ -119,6 +120,7 @@ void CrashGuard::doing(const std::string& what) {
   memcpy(current, what.data(), length);
   current[length] = '\n';
   current[length + 1] = '\0';
+  note_work(what);
 }
 
 }  // namespace klab

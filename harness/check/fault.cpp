@@ -36,6 +36,12 @@ const char* name_of(Fault fault) {
       return "crash";
     case Fault::threw:
       return "exception";
+    case Fault::ended:
+      return "ends the process";
+    case Fault::endless:
+      return "does not end";
+    case Fault::relation:
+      return "outputs that contradict each other";
     case Fault::finding:
       return "CUDA finding";
   }

@@ -19,10 +19,13 @@ enum class Fault {
   own_forward,         // the backward disagrees with differences of the variant's own forward
   threads,             // more threads than it was given
   late,                // it works on after it has returned
-  state,    // something of the process is another one after the call: rounding mode, signal handlers
-  crashed,  // a signal ended it
-  threw,    // an exception left the variant
-  finding,  // the host executor of CUDA saw something illegal (harness/simt/finding.h)
+  state,     // something of the process is another one after the call: rounding mode, signal handlers
+  crashed,   // a signal ended it
+  threw,     // an exception left the variant
+  ended,     // it ended the process: exit(), _exit()
+  endless,   // it did not come back within the time that one call may take
+  relation,  // outputs that contradict each other, each within its own bound
+  finding,   // the host executor of CUDA saw something illegal (harness/simt/finding.h)
 };
 const char* name_of(Fault fault);
 

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 
 #include "harness/check/cases.h"
 #include "harness/check/compare.h"
@@ -51,11 +52,12 @@ class Line {
         plus_(pair.forward_specs, Tensors::View::variant),
         minus_(pair.forward_specs, Tensors::View::variant) {
     move(random);
-    const std::vector<double> ref_plus = run_reference(plus_), ref_minus = run_reference(minus_);
+    references_[0] = run_reference(plus_);
+    references_[1] = run_reference(minus_);
     size_t flat = 0;
     each_output([&](size_t k, int64_t i) {
       const double g = point_.weight(k, i);
-      true_ += g * (ref_plus[flat] - ref_minus[flat]);
+      true_ += g * (references_[0].values[flat] - references_[1].values[flat]);
       ++flat;
     });
     const double* slope = backward.values[link.backward].as<double>();
@@ -90,6 +92,8 @@ class Line {
                          2 * weights * underflow_of(forward, forward_terms) +
                          reach_ * underflow_of(backward, backward_terms);
     if (std::abs(difference - slope - true_) <= bound) return std::nullopt;
+    std::string wrong = wrong_forward(forward, y_plus, references_[0]);
+    if (wrong.empty()) wrong = wrong_forward(forward, y_minus, references_[1]);
     return Failure{
         .fault = Fault::own_forward,
         .tensor = pair_.backward_specs[link_.backward].name,
@@ -97,10 +101,35 @@ class Line {
         .got = digits(slope),
         .bound = digits(bound),
         .inputs = shape_text(pair_.backward->op, pair_.backward_shape) + ", random inputs and direction",
-        .note = "expected: difference of " + forward.id + " along the direction, truncation taken out"};
+        .note =
+            "expected: difference of " + forward.id + " along the direction, truncation taken out" + wrong};
   }
 
  private:
+  struct Values {
+    std::vector<double> values, magnitudes;
+  };
+
+  /// Says that it is the forward that is wrong, where it is: "; softmax.cpu.02 itself is wrong: y[3] is 1, not 2".
+  std::string wrong_forward(const Variant& forward, const std::vector<double>& got,
+                            const Values& want) const {
+    const double terms = pair_.forward->op.terms(pair_.forward_shape);
+    const Tolerance allowed = tolerance(forward.numerics, terms, true, Element::f32);
+    std::string text;
+    size_t flat = 0;
+    each_output([&](size_t k, int64_t i) {
+      const double value = want.values[flat], mine = got[flat];
+      const double bound =
+          allowed.bound(want.magnitudes[flat], value) + unit_roundoff(Element::f32) * std::abs(value);
+      ++flat;
+      if (!text.empty() || std::abs(mine - value) <= bound) return;
+      const TensorSpec& spec = pair_.forward_specs[k];
+      text = "; " + forward.id + " itself is wrong: " + spec.name + index_text(i, spec.dims) + " is " +
+             digits(mine) + ", not " + digits(value);
+    });
+    return text;
+  }
+
   int64_t moved_count() const { return volume(pair_.forward_specs[link_.forward].dims); }
   double moved(int64_t i) const {
     return double(plus_[link_.forward].as<float>()[i]) - double(minus_[link_.forward].as<float>()[i]);
@@ -141,13 +170,14 @@ class Line {
     }
   }
 
-  std::vector<double> run_reference(const Tensors& at) {
+  Values run_reference(const Tensors& at) {
     DoubleRun run(*pair_.forward, pair_.forward_shape, pair_.forward_specs);
     run.take(at);
     run.run();
-    std::vector<double> y;
+    Values y;
     each_output([&](size_t k, int64_t i) {
-      y.push_back(run.values[k].as<double>()[i]);
+      y.values.push_back(run.values[k].as<double>()[i]);
+      y.magnitudes.push_back(run.magnitudes[k].as<double>()[i]);
       forward_spread2_ += std::pow(point_.weight(k, i) * run.magnitudes[k].as<double>()[i], 2);
     });
     return y;
@@ -157,7 +187,11 @@ class Line {
     Tensors mine(pair_.forward_specs, Tensors::View::variant);
     copy_given(pair_.forward_specs, at, mine);  // accumulated tensors are zero in the point
     poison_outputs(pair_.forward_specs, mine);
-    v.bind(pair_.forward_shape, mine.pointers())();
+    try {
+      v.bind(pair_.forward_shape, mine.pointers())();
+    } catch (const std::exception& error) {
+      throw std::runtime_error("its forward " + v.id + " throws: " + error.what());
+    }
     std::vector<double> y;
     each_output([&](size_t k, int64_t i) { y.push_back(mine[k].as<float>()[i]); });
     return y;
@@ -167,6 +201,7 @@ class Line {
   const GradientPoint& point_;
   GradientPair::Link link_;
   Tensors plus_, minus_;
+  Values references_[2];  // of the forward, at plus_ and minus_
   double true_ = 0;
   double forward_spread2_ = 0, backward_spread2_ = 0;  // sums of (weight·magnitude)²
   double reach_ = 0;

@@ -6,10 +6,14 @@
 #include <omp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -123,6 +127,53 @@ std::string name_of_signal(int s) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", s);
 }
 
+constexpr int kTimers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+using Timers = std::array<itimerval, std::size(kTimers)>;
+
+Timers timers() {
+  Timers list{};
+  for (size_t k = 0; k < list.size(); ++k) getitimer(__itimer_which_t(kTimers[k]), &list[k]);
+  return list;
+}
+
+bool is_set(const itimerval& timer) { return (timer.it_value.tv_sec | timer.it_value.tv_usec) != 0; }
+
+std::string path_of(int file) {
+  std::array<char, 4096> text{};
+  const auto length = readlink(fmt::format("/proc/self/fd/{}", file).c_str(), text.data(), text.size() - 1);
+  return length > 0 ? std::string(text.data(), size_t(length)) : fmt::format("number {}", file);
+}
+
+/// The mask of permissions that new files get. There is no call that only reads it.
+mode_t file_mask() {
+  const mode_t mask = umask(022);
+  umask(mask);
+  return mask;
+}
+
+struct NamedLimit {
+  decltype(RLIMIT_CORE) which;
+  const char* name;
+};
+constexpr NamedLimit kLimits[] = {
+    {RLIMIT_AS, "address space"},  {RLIMIT_CORE, "core files"}, {RLIMIT_CPU, "processor time"},
+    {RLIMIT_DATA, "data"},         {RLIMIT_FSIZE, "file size"}, {RLIMIT_MEMLOCK, "locked memory"},
+    {RLIMIT_NOFILE, "open files"}, {RLIMIT_NPROC, "processes"}, {RLIMIT_STACK, "stack"}};
+using Limits = std::array<rlimit, std::size(kLimits)>;
+
+Limits limits() {
+  Limits list{};
+  for (size_t k = 0; k < list.size(); ++k) getrlimit(kLimits[k].which, &list[k]);
+  return list;
+}
+
+int nice_value() { return getpriority(PRIO_PROCESS, 0); }
+
+bool has_children() {
+  siginfo_t info{};
+  return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0;
+}
+
 // The C library sets this flag, which its headers do not name, whenever it sets a handler.
 constexpr int kRestorer = 0x04000000;
 
@@ -143,16 +194,39 @@ struct ProcessState::Parts {
   int chunk = 0;
   std::string folder = working_folder();
   std::vector<std::string> variables = environment();
-  itimerval timer{};
+  Timers timer = timers();
   cpu_set_t cores{};
+  int nice = nice_value(), policy = sched_getscheduler(0);
+  mode_t mask_of_files = file_mask();
+  Limits limit = limits();
+  bool children = has_children();
+  stack_t signal_stack{};
+
+  std::vector<std::string> rare_changes() const;
 };
+
+/// What costs more to ask for than a small kernel takes.
+std::vector<std::string> ProcessState::Parts::rare_changes() const {
+  std::vector<std::string> list;
+  if (file_mask() != mask_of_files) list.emplace_back("the mask of permissions of new files");
+  const Limits limit_now = limits();
+  for (size_t k = 0; k < limit.size(); ++k)
+    if (limit_now[k].rlim_cur != limit[k].rlim_cur || limit_now[k].rlim_max != limit[k].rlim_max)
+      list.push_back(std::string("the process's limit of ") + kLimits[k].name);
+  if (sched_getscheduler(0) != policy) list.emplace_back("how the calling thread is scheduled");
+  if (!children && has_children()) list.emplace_back("a process that it started");
+  stack_t stack{};
+  sigaltstack(nullptr, &stack);
+  if (stack.ss_sp != signal_stack.ss_sp) list.emplace_back("the stack of signal handlers");
+  return list;
+}
 
 ProcessState::ProcessState() : parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   pthread_sigmask(SIG_SETMASK, nullptr, &p.mask);
   for (int s = 1; s <= kHandledSignals; ++s) sigaction(s, nullptr, &p.handlers[size_t(s)]);
   omp_get_schedule(&p.schedule, &p.chunk);
-  getitimer(ITIMER_REAL, &p.timer);
+  sigaltstack(nullptr, &p.signal_stack);
   sched_getaffinity(0, sizeof p.cores, &p.cores);
 }
 
@@ -189,11 +263,13 @@ std::vector<std::string> ProcessState::changes(int threads, bool all) const {
     for (const auto& [name, value] : was)
       if (!is.contains(name)) list.push_back("the environment variable " + name + ", now unset");
   }
-  itimerval timer{};
-  getitimer(ITIMER_REAL, &timer);
-  if ((timer.it_value.tv_sec | timer.it_value.tv_usec) != 0 && p.timer.it_value.tv_sec == 0 &&
-      p.timer.it_value.tv_usec == 0)
-    list.emplace_back("an alarm that is set");
+  const Timers timer = timers();
+  for (size_t k = 0; k < timer.size(); ++k)
+    if (is_set(timer[k]) && !is_set(p.timer[k])) list.emplace_back("an alarm that is set");
+  if (const int now = nice_value(); now != p.nice)
+    list.push_back(fmt::format("the nice value ({}, now {})", p.nice, now));
+  if (all)
+    for (std::string& change : p.rare_changes()) list.push_back(std::move(change));
   cpu_set_t cores{};
   if (sched_getaffinity(0, sizeof cores, &cores) == 0 && !CPU_EQUAL(&cores, &p.cores))
     list.emplace_back("on which cores the calling thread may run");
@@ -203,7 +279,7 @@ std::vector<std::string> ProcessState::changes(int threads, bool all) const {
 void ProcessState::restore(int threads) const {
   const Parts& p = *parts_;
   set(p.registers);
-  setitimer(ITIMER_REAL, &p.timer, nullptr);
+  for (size_t k = 0; k < p.timer.size(); ++k) setitimer(__itimer_which_t(kTimers[k]), &p.timer[k], nullptr);
   for (int s = 1; s <= kHandledSignals; ++s) {
     struct sigaction now {};
     if (sigaction(s, nullptr, &now) == 0 && !same(now, p.handlers[size_t(s)]))
@@ -223,6 +299,28 @@ void ProcessState::restore(int threads) const {
     for (const auto& [name, value] : by_name(p.variables)) setenv(name.c_str(), value.c_str(), 1);
   }
   sched_setaffinity(0, sizeof p.cores, &p.cores);
+  // Raising the priority again, or a limit, takes rights that the process may lack. What cannot be put back is named once more
+  // by the next check.
+  if (nice_value() != p.nice) setpriority(PRIO_PROCESS, 0, p.nice);
+  for (size_t k = 0; k < p.limit.size(); ++k) setrlimit(kLimits[k].which, &p.limit[k]);
+  umask(p.mask_of_files);
+  sigaltstack(&p.signal_stack, nullptr);
+  while (!p.children && waitpid(-1, nullptr, WNOHANG) > 0) continue;
+}
+
+int next_file() {
+  const int next = dup(STDERR_FILENO);
+  if (next >= 0) close(next);
+  return next;
+}
+
+std::string file_left(int before) {
+  const int now = next_file();
+  if (before < 0 || now < 0 || now == before) return "";
+  if (now < before) return fmt::format("a file that was open is closed: number {}", now);
+  const std::string path = path_of(before);
+  close(before);
+  return "a file is left open: " + path;
 }
 
 std::string mend_arithmetic_of_workers(int threads) {

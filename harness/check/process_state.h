@@ -17,7 +17,7 @@ class ProcessState {
   ProcessState& operator=(const ProcessState&) = delete;
 
   /// What is another one now, in words: "the rounding mode, now upward". OpenMP is to have so many threads. The handlers
-  /// of signals are a hundred questions to the system, and are left out without `all`.
+  /// of signals, limits and child processes are a hundred questions to the system, and are left out without `all`.
   std::vector<std::string> changes(int threads, bool all = true) const;
   /// Makes it what it was; OpenMP has so many threads then.
   void restore(int threads) const;
@@ -26,6 +26,12 @@ class ProcessState {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+/// Returns the number that the next opened file gets, the smallest that is free. -1 where that cannot be told.
+int next_file();
+/// Says what has happened to open files since next_file() was `before`, and closes the first that was left open: "a file is left
+/// open: /tmp/x". Empty where nothing has.
+std::string file_left(int before);
 
 /// The arithmetic of OpenMP's threads against this thread's, put right where it differs: "a worker thread's
 /// flush-to-zero". Empty where all is the same. Starts a parallel region of so many threads.

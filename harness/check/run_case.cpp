@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "harness/check/cases.h"
+#include "harness/check/detectors.h"
 #include "harness/core/element.h"
 #include "harness/simt/session.h"
+#include "reference/relations.h"
 
 namespace klab {
 
@@ -153,7 +155,7 @@ Trial::Outcome Trial::judge(const Given& given) const {
   Outcome outcome;
   for (size_t k = 0; k < specs_.size(); ++k) {
     std::string where;
-    if (tensors_[k].intact(&where)) continue;
+    if (!uses(Detector::fences) || tensors_[k].intact(&where)) continue;
     outcome.failure = describe(
         {.fault = Fault::out_of_bounds, .tensor = specs_[k].name, .note = "written " + where}, given);
     return outcome;
@@ -165,6 +167,7 @@ Trial::Outcome Trial::judge(const Given& given) const {
   for (size_t k = 0; k < specs_.size(); ++k) {
     const TensorSpec& spec = specs_[k];
     if (spec.role != Role::input || spec.dims.empty() || tensors_[k].bytes() == 0) continue;
+    if (!uses(Detector::inputs_kept)) break;
     const int64_t width = size_of(spec.element);
     if (std::memcmp(tensors_[k].data(), given.inputs[k].data(), size_t(tensors_[k].bytes())) == 0) continue;
     int64_t i = 0;
@@ -174,8 +177,8 @@ Trial::Outcome Trial::judge(const Given& given) const {
     outcome.failure = describe({.fault = Fault::input_changed,
                                 .tensor = spec.name,
                                 .index = index_text(i, spec.dims),
-                                .expected = digits(load(spec.element, given.inputs[k].data(), i)),
-                                .got = digits(load(spec.element, tensors_[k].data(), i))},
+                                .expected = element_text(spec, given.inputs[k], i, false),
+                                .got = element_text(spec, tensors_[k], i, false)},
                                given);
     return outcome;
   }
@@ -193,7 +196,20 @@ Trial::Outcome Trial::judge(const Given& given) const {
     outcome.outputs.clear();
     return outcome;
   }
+  if (outcome.failure = contradiction(given); outcome.failure) outcome.outputs.clear();
   return outcome;
+}
+
+/// The first relation between outputs that does not hold.
+std::optional<Failure> Trial::contradiction(const Given& given) const {
+  if (!uses(Detector::relations)) return std::nullopt;
+  for (const Relation& r : relations()) {
+    if (r.op != op_.name) continue;
+    const std::string where = r.broken(shape_, tensors_.pointers());
+    if (!where.empty())
+      return describe({.fault = Fault::relation, .note = where + "; the contract says: " + r.what}, given);
+  }
+  return std::nullopt;
 }
 
 Trial::Outcome Trial::run(const Given& given) {
@@ -312,10 +328,11 @@ std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earl
       return describe({.fault = Fault::nondeterministic,
                        .tensor = spec.name,
                        .index = index_text(i, spec.dims),
-                       .expected = digits(was),
-                       .got = digits(is),
-                       .bound = digits(bound),
-                       .note = std::abs(is - was) <= 2 * within
+                       .expected = is_integer(spec.element) ? std::to_string(int64_t(was)) : digits(was),
+                       .got = is_integer(spec.element) ? std::to_string(int64_t(is)) : digits(is),
+                       .bound = is_integer(spec.element) ? "" : digits(bound),
+                       .note = is_integer(spec.element) ? "two runs on the same inputs differ"
+                               : std::abs(is - was) <= 2 * within
                                    ? "two runs on the same inputs differ, by what another order of the same "
                                      "operations can make; the variant declares that they do not"
                                    : "two runs on the same inputs differ, by more than any order of the same "

@@ -106,6 +106,9 @@ class Trial {
     missing_ = runs_;
   }
 
+  /// The threads that worked at once in the last run of a CPU variant; 1 where they are not watched.
+  int threads_seen() const { return threads_seen_; }
+
   /// What the runs so far cost the host executor; see simt::Session::work().
   uint64_t host_work() const { return host_work_; }
 
@@ -124,6 +127,7 @@ class Trial {
   std::optional<Failure> works_on(const std::string& how, const Given& given);
   std::optional<Failure> left_behind(int threads, const Given& given);
   std::optional<Failure> never_written(const Given& given) const;
+  std::optional<Failure> contradiction(const Given& given) const;
   char poison_of(const TensorSpec& spec) const;
   Numerics numerics_at(Pattern pattern) const;
   Outcome judge(const Given& given) const;
@@ -139,7 +143,7 @@ class Trial {
   GuardPlacement placement_;
   Tensors tensors_;
   std::function<void()> call_;
-  int threads_ = 0;
+  int threads_ = 0, threads_seen_ = 1;
   char poison_ = char(0xFF);  // what outputs of floats hold before a run, NaN
   std::vector<std::vector<char>> before_change_;
   std::string change_;

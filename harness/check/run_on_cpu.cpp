@@ -3,13 +3,16 @@
 #include <malloc.h>
 #include <omp.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <thread>
 #include <utility>
 
+#include "harness/check/detectors.h"
 #include "harness/check/run_case.h"
 #include "harness/check/thread_watch.h"
 #include "harness/core/element.h"
@@ -17,7 +20,11 @@
 namespace klab {
 namespace {
 
-constexpr int kGarbage = 0x7F;     // as a float 3.4e38, as an index far beyond any tensor
+// What fresh memory holds: as a float 3.4e38, as an index far beyond any tensor. With it, memory that was freed and is given out
+// again holds the complement, which is nearly zero; so every second run has another pair, -0.37 and 12.
+constexpr int kGarbage[] = {0x7F, 0xBE};
+constexpr size_t kLargestKept = 1032, kKeptStep = 16,
+                 kKeptEach = 7;    // glibc's cache of a thread: bytes, blocks of a size
 constexpr double kPatience = 0.5;  // seconds for a thread that was left behind to end
 constexpr size_t kStackBytes = 1 << 14;
 
@@ -28,10 +35,29 @@ __attribute__((noinline)) void poison_stack() {
   for (volatile uint64_t& word : below) word = 0x7FFAFFFA7FFAFFFA;
 }
 
-/// Fresh memory of malloc() holds garbage while one lives, where it is given out by glibc in the ordinary way.
+/// Fills the blocks that malloc() keeps for this thread: it gives them out again as they are.
+void poison_kept_blocks(int garbage) {
+  std::array<void*, kKeptEach> blocks{};
+  for (size_t bytes = 24; bytes <= kLargestKept; bytes += kKeptStep) {
+    for (void*& block : blocks)
+      if ((block = std::malloc(bytes)) != nullptr) std::memset(block, garbage, bytes);
+    __asm__ volatile(""
+                     :
+                     : "r"(blocks.data())
+                     : "memory");  // keeps the compiler from leaving out blocks that are not read
+    for (void* block : blocks) std::free(block);
+  }
+}
+
+/// Fresh memory of malloc() holds garbage while one lives, where it is given out by glibc.
 class GarbageInMemory {
  public:
-  GarbageInMemory() { set(kGarbage ^ 0xFF); }
+  /// Filling the kept blocks takes 20 us: `first` says whether this run of a trial is the one that does it.
+  GarbageInMemory(uint64_t run, bool first) {
+    const int garbage = kGarbage[run % 2];
+    if (first && uses(Detector::kept_blocks)) poison_kept_blocks(garbage);
+    if (uses(Detector::fresh_memory)) set(garbage ^ 0xFF);
+  }
   ~GarbageInMemory() { set(0); }
   GarbageInMemory(const GarbageInMemory&) = delete;
   GarbageInMemory& operator=(const GarbageInMemory&) = delete;
@@ -65,11 +91,12 @@ std::optional<Failure> Trial::call_on_cpu(const Given& given) {
   use_threads(threads);
   for (size_t k = 0; k < specs_.size(); ++k) tensors_[k].read_only(specs_[k].role == Role::input);
   const ThreadWatch watch(threads, runs_ == 1);
+  const int file = next_file();
   std::optional<Failure> failure, thrown;
   watch_memory();
   try {
-    poison_stack();
-    const GarbageInMemory garbage;
+    if (uses(Detector::stack)) poison_stack();
+    const GarbageInMemory garbage(runs_ + 1, runs_ == 1);
     if (const auto crash = guard_.survive(call_))
       failure = describe({.fault = Fault::crashed, .note = *crash}, given);
   } catch (const std::exception& e) {
@@ -77,7 +104,10 @@ std::optional<Failure> Trial::call_on_cpu(const Given& given) {
   } catch (...) {
     thrown = describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
   }
-  const std::string left = watch.still_running(), many = watch.too_many();
+  std::string left = watch.still_running(), many = watch.too_many();
+  if (!uses(Detector::threads_that_stay)) left.clear();
+  if (!uses(Detector::thread_count)) many.clear();
+  threads_seen_ = watch.most();
   const auto first = [&](std::optional<Failure> other) {
     if (!failure) failure = std::move(other);
   };
@@ -86,6 +116,9 @@ std::optional<Failure> Trial::call_on_cpu(const Given& given) {
   first(std::move(thrown));
   // A vendor library may have settled its threads when it was set up.
   if (!many.empty() && !variant_.peer) first(describe({.fault = Fault::threads, .note = many}, given));
+  if (const std::string files = file_left(file);
+      !files.empty() && !variant_.peer && uses(Detector::process_state))
+    first(describe({.fault = Fault::state, .note = files}, given));
   first(left_behind(threads, given));
   if (!left.empty() && !watch.wait_for_end(kPatience)) abandoned_ = true;
   if (threads != usual) omp_set_num_threads(usual);
@@ -107,6 +140,7 @@ std::optional<Failure> Trial::works_on(const std::string& how, const Given& give
 
 /// The first access that should not have been, in words, and of which tensor.
 std::optional<Failure> Trial::touched(const std::vector<MemoryFault>& faults, const Given& given) const {
+  if (!uses(Detector::guard_pages)) return std::nullopt;
   for (const MemoryFault& f : faults) {
     const std::string did = f.access == MemoryFault::Access::read    ? "read"
                             : f.access == MemoryFault::Access::write ? "written"
@@ -134,10 +168,11 @@ std::optional<Failure> Trial::touched(const std::vector<MemoryFault>& faults, co
 
 std::optional<Failure> Trial::left_behind(int threads, const Given& given) {
   const bool first = runs_ == 1;
-  std::vector<std::string> list = guard_.before().changes(threads, first);
+  std::vector<std::string> list = guard_.before().changes(threads, first && !variant_.peer);
   if (!list.empty()) guard_.before().restore(threads);
+  if (!uses(Detector::process_state)) list.clear();
   // A parallel region costs as much as a small kernel: the first run of a trial tells.
-  if (first || !list.empty())
+  if ((first || !list.empty()) && uses(Detector::workers_arithmetic))
     if (const std::string workers = mend_arithmetic_of_workers(threads); !workers.empty())
       list.push_back(workers);
   if (list.empty()) return std::nullopt;
@@ -165,7 +200,7 @@ std::optional<Failure> Trial::never_written(const Given& given) const {
     return describe({.fault = Fault::not_written,
                      .tensor = spec.name,
                      .index = index_text(missing.front(), spec.dims),
-                     .expected = digits(load(wide, given.reference[k].data(), missing.front())),
+                     .expected = element_text(spec, given.reference[k], missing.front(), true),
                      .got = "what was there before",
                      .note = unwritten(describe_wrong(missing, spec.dims))},
                     given);

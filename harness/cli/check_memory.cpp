@@ -111,9 +111,9 @@ std::string CheckMemory::key_of(const Selected& s) {
   const std::string code = code_(s);
   if (code.empty()) return "";
   std::string text =
-      fmt::format("{} {}\nseed {} quick {} shapes {} backend {}\nthreads {} machine {}\n", s.lab->id,
-                  s.op->op.name, options_.seed, options_.quick, options_.most_shapes, options_.backend,
-                  omp_get_max_threads(), fingerprint(this_machine()));
+      fmt::format("{} {}\nseed {} quick {} triples {} shapes {} backend {}\nthreads {} machine {}\n",
+                  s.lab->id, s.op->op.name, options_.seed, options_.quick, options_.triples,
+                  options_.most_shapes, options_.backend, omp_get_max_threads(), fingerprint(this_machine()));
   for (const int64_t d : options_.shape) text += fmt::format("shape {}\n", d);
   for (const Variant* v : s.variants) text += v->id + "\n";
   return sha256(text + code);

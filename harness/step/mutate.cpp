@@ -22,27 +22,42 @@ void write_source(const fs::path& file, const std::string& text) {
   if (!out.flush()) throw std::runtime_error("cannot write " + file.string() + ": is the disk full?");
 }
 
-MutantResult::How how_of(const Answer& a) {
-  switch (a.outcome) {
+}  // namespace
+
+// Lists every outcome: a new one does not compile until somebody decides what it says of a mutant.
+MutantResult::How how_of(Outcome outcome) {
+  using How = MutantResult::How;
+  switch (outcome) {
     case Outcome::passed:
+    case Outcome::untimed:
     case Outcome::undecided:
     case Outcome::no_faster:
-      return MutantResult::How::survived;
+      return How::survived;
     case Outcome::unchanged:
-      return MutantResult::How::equivalent;
+      return How::equivalent;
     case Outcome::does_not_compile:
     case Outcome::no_variant:
     case Outcome::forbidden:
-      return MutantResult::How::does_not_compile;
+      return How::does_not_compile;
     case Outcome::harness:
     case Outcome::missing:
-      return MutantResult::How::not_judged;
-    default:
-      return MutantResult::How::killed;
+      return How::not_judged;
+    case Outcome::wrong:
+    case Outcome::out_of_bounds:
+    case Outcome::changes_inputs:
+    case Outcome::stale_results:
+    case Outcome::nondeterministic:
+    case Outcome::unsafe:
+    case Outcome::throws:
+    case Outcome::prints:
+    case Outcome::exits:
+    case Outcome::crashes:
+    case Outcome::loops:
+    case Outcome::too_much_memory:
+      return How::killed;
   }
+  return How::not_judged;
 }
-
-}  // namespace
 
 const char* name_of(MutantResult::How how) {
   switch (how) {
@@ -99,7 +114,7 @@ std::vector<MutantResult> mutate(const Variant& variant, const MutateOptions& op
     if (options.stop && options.stop()) break;
     write_source(file, m.text);
     const Answer a = check_work(step, file, how);
-    MutantResult r{.variant = variant.id, .file = name, .mutation = m, .how = how_of(a)};
+    MutantResult r{.variant = variant.id, .file = name, .mutation = m, .how = how_of(a.outcome)};
     r.mutation.text.clear();
     if (r.how != MutantResult::How::survived)
       r.by = a.failure ? failure_text(*a.failure) : fmt::format("{}: {}", name_of(a.outcome), a.text);

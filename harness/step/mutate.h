@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/step/answer.h"
 #include "harness/step/mutations.h"
 #include "harness/step/step.h"
 
@@ -22,6 +23,9 @@ struct MutantResult {
   std::string by;
 };
 const char* name_of(MutantResult::How how);
+
+/// Returns what the outcome of a mutant's check says of the mutant.
+MutantResult::How how_of(Outcome outcome);
 
 struct MutateOptions {
   size_t most = 0;  // per variant; 0: all

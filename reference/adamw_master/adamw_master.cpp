@@ -4,8 +4,25 @@
 #include <cmath>
 
 #include "reference/generator.h"
+#include "reference/relations.h"
 
 namespace klab {
+namespace {
+
+std::string weight_of_another_master(const AdamwMaster::Args<float>& x) {
+  for (int64_t i = 0; i < x.shape.n; ++i) {
+    const auto want = bfloat16_from_double(x.master[i]), got = uint16_t(x.weight[i]);
+    if (got == want || std::isnan(x.master[i])) continue;
+    return value_text("weight", {i}, float_from_bfloat16(got)) + ", " +
+           value_text("master", {i}, x.master[i]);
+  }
+  return "";
+}
+
+const Related<AdamwMaster, weight_of_another_master> kWeights(
+    "weights are their masters rounded to nearest even");
+
+}  // namespace
 
 void AdamwMaster::arrange(const Args<float>& x, Generator& random) {
   auto* h = const_cast<float*>(x.hyper);  // arrange() owns the inputs

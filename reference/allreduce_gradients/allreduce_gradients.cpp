@@ -1,11 +1,30 @@
 #include "reference/allreduce_gradients/allreduce_gradients.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "reference/generator.h"
+#include "reference/relations.h"
 
 namespace klab {
+namespace {
+
+std::string different_replica(const AllreduceGradients::Args<float>& x) {
+  const auto& s = x.shape;
+  for (int64_t r = 1; r < s.ranks; ++r)
+    for (int64_t i = 0; i < s.n; ++i) {
+      const float mine = x.param[r * s.n + i], first = x.param[i];
+      if (std::bit_cast<uint32_t>(mine) == std::bit_cast<uint32_t>(first)) continue;
+      if (std::isnan(mine) && std::isnan(first)) continue;
+      return value_text("param", {r, i}, mine) + ", " + value_text("param", {0, i}, first);
+    }
+  return "";
+}
+
+const Related<AllreduceGradients, different_replica> kReplicas("all replicas are the same bit by bit");
+
+}  // namespace
 
 void AllreduceGradients::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;

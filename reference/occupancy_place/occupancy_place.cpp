@@ -8,7 +8,8 @@ namespace klab {
 void OccupancyPlace::arrange(const Args<float>& x, Generator& random) {
   const Shape& s = x.shape;
   for (int k = 0; k < 2; ++k) const_cast<uint32_t*>(x.seed)[k] = uint32_t(random());
-  *const_cast<uint32_t*>(x.step) = uint32_t(random.widely ? random() : random() % 1000);
+  const_cast<uint32_t*>(x.step)[0] = uint32_t(random.widely ? random() : random() % 1000);
+  if (random.widely) const_cast<uint32_t*>(x.step)[1] = uint32_t(random());
   const int64_t cells = s.cascades * s.grid * s.grid * s.grid - s.first;
   for (int64_t i = 0; i < s.samples; ++i)
     const_cast<int32_t*>(x.chosen)[i] = random() % 16 == 0 ? -1 : int32_t(random() % uint64_t(cells));

@@ -7,7 +7,8 @@ namespace klab {
 
 void VariationPoints::arrange(const Args<float>& x, Generator& random) {
   for (int k = 0; k < 2; ++k) const_cast<uint32_t*>(x.seed)[k] = uint32_t(random());
-  *const_cast<uint32_t*>(x.step) = uint32_t(random.widely ? random() : random() % 1000);
+  const_cast<uint32_t*>(x.step)[0] = uint32_t(random.widely ? random() : random() % 1000);
+  if (random.widely) const_cast<uint32_t*>(x.step)[1] = uint32_t(random());
   *const_cast<float*>(x.h) = random.widely ? float(1 + random() % 255) / 1024 : 1.0F / 64;
 }
 

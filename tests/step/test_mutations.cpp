@@ -8,6 +8,7 @@
 
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
+#include "harness/step/mutate.h"
 
 namespace klab {
 namespace {
@@ -62,6 +63,21 @@ TEST(Mutations, KeepTheNumberOfLinesAndChangeSomething) {
       EXPECT_EQ(std::ranges::count(m.text, '\n'), std::ranges::count(source, '\n')) << v.id << ":" << m.line;
     }
   }
+}
+
+TEST(Mutations, SurviveWhereTheCheckFindsNoError) {
+  using How = MutantResult::How;
+  for (int k = 0; k <= int(Outcome::harness); ++k) {
+    const auto outcome = Outcome(k);
+    Answer answer;
+    answer.outcome = outcome;
+    if (answer.good()) EXPECT_EQ(how_of(outcome), How::survived) << name_of(outcome);
+    if (how_of(outcome) == How::killed) EXPECT_FALSE(answer.good()) << name_of(outcome);
+  }
+  EXPECT_EQ(how_of(Outcome::wrong), How::killed);
+  EXPECT_EQ(how_of(Outcome::loops), How::killed);
+  EXPECT_EQ(how_of(Outcome::unchanged), How::equivalent);
+  EXPECT_EQ(how_of(Outcome::harness), How::not_judged);
 }
 
 TEST(Mutations, SamplesDependOnTheSeed) {

@@ -30,11 +30,14 @@ struct Options {
   std::vector<int64_t> shape;
   bool json = false;
   bool quick = false;
+  bool triples = false;
   bool apart = false;
   bool remember = false;
   bool again = false;
   std::vector<std::string> mutants;
   int most = 0;
+  double limit = 120;
+  std::string notes;  // of a process that check_ops() has started: where it keeps its notes
 };
 
 /// JSON has no infinity and no NaN; nlohmann writes null for them, which is what a reader should see.
@@ -73,7 +76,27 @@ void print_result(const CheckResult& r, int width) {
   std::fflush(stdout);
 }
 
+/// What a process does that check_ops() has started.
+int answer(const Options& o) {
+  work_for_another(o.notes);
+  Json all = Json::array();
+  for (const Selected& s : select(o.what, o.backend)) {
+    const OpCheck results = check(*s.op, s.variants,
+                                  {.seed = settings().seed,
+                                   .shape = o.shape,
+                                   .quick = o.quick,
+                                   .triples = o.triples,
+                                   .backend = o.backend,
+                                   .done = {}});
+    for (const CheckResult& r : results.variants) all.push_back(as_json(r));
+    if (results.reference) all.push_back(as_json(*results.reference));
+  }
+  send_answer(Json{{"variants", all}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return exit_ok;
+}
+
 int run(const Options& o) {
+  if (!o.notes.empty()) return answer(o);
   if (!o.mutants.empty()) {
     if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart || o.remember)
       throw std::invalid_argument(
@@ -97,8 +120,12 @@ int run(const Options& o) {
   Json all = Json::array();
   Progress progress;
   const auto begin = Clock::now();
-  const CheckOptions options{
-      .seed = settings().seed, .shape = o.shape, .quick = o.quick, .backend = o.backend, .done = {}};
+  const CheckOptions options{.seed = settings().seed,
+                             .shape = o.shape,
+                             .quick = o.quick,
+                             .triples = o.triples,
+                             .backend = o.backend,
+                             .done = {}};
   std::optional<CheckMemory> memory;
   if (o.remember) {
     memory.emplace(passed_checks_file(), code_of_this_program(), options, o.again);
@@ -135,16 +162,7 @@ int run(const Options& o) {
     show(k + 1);
   };
   show(0);
-  if (o.apart || (selection.size() > 1 && o.backend != "cuda")) {
-    check_ops(selection, options, say);
-  } else {
-    for (size_t k = 0; k < selection.size(); ++k) {
-      const auto start = Clock::now();
-      const Selected& s = selection[k];
-      const auto results = check(*s.op, s.variants, options);
-      say(k, results, std::chrono::duration<double>(Clock::now() - start).count());
-    }
-  }
+  check_ops(selection, options, o.limit, say);
   progress.clear();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (o.json) {
@@ -169,6 +187,8 @@ KLAB_COMMAND(
      .summary = "Check variants against the double-precision reference",
      .details =
          "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').\n"
+         "Each op is checked in a process of its own: a kernel that ends or blocks it has failed, and the "
+         "others go on.\n"
          "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that. With --mutants: 0.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
@@ -177,6 +197,8 @@ KLAB_COMMAND(
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
        add_shape(app, o->shape, "only this shape, e.g. 17,33,1");
        app.add_flag("--quick", o->quick, "random inputs only");
+       app.add_flag("--triples", o->triples,
+                    "every combination of three conditions: residues of sizes, parameters, alignment");
        app.add_flag("--apart", o->apart, "each variant in a process of its own");
        app.add_flag("--remember", o->remember,
                     "leave out ops that passed before: same code, contract, checker, machine and seed");
@@ -187,7 +209,10 @@ KLAB_COMMAND(
            ->option_text("WHAT ...");
        add_number(app, "--most", o->most, range::examples,
                   "with --mutants: so many a variant, drawn by --seed");
+       add_number(app, "--limit", o->limit, range::stage_seconds,
+                  "seconds that one call of a kernel may take before it counts as endless (default 120)");
        app.add_flag("--json", o->json, "for programs");
+       app.add_option("--notes", o->notes)->group("");  // between processes of klab
        return [o] { return run(*o); };
      }});
 
