@@ -1,4 +1,4 @@
-// How the last rungs of the transpose ladder cut a matrix into tiles for threads; explained in transpose.cpu.09_panels.
+// How the last rungs of the transpose ladder cut a matrix into tiles for threads; explained in transpose.cpu.10_realign.
 #pragma once
 
 #include <algorithm>

@@ -168,7 +168,7 @@ void run(const CompositeBwd::Args<float>& x) {
 }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,
-                            .parent = "08_guided_schedule",
+                            .parent = "07_streaming",
                             .forward = "08_threads",
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16, 512},

@@ -105,7 +105,8 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "11_whole_lines",
                          .tiles = {16, 32, 64, 1024},
                          .expect = {.shape = {4800, 4000}, .over_parent = 1.05},
-                         .when = {{4096, 4096}, "an open page of memory serves a run of lines"}});
+                         .when = {{4096, 4096}, "an open page of memory serves a run of lines"},
+                         .was = {"13_long_runs", "14_one_by_one"}});
 
 }  // namespace
 }  // namespace klab
