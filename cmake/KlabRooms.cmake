@@ -105,7 +105,7 @@ target_precompile_headers(klab_headers_commands PRIVATE <CLI/CLI.hpp> <fmt/forma
 set(klab_lightly -Og CACHE INTERNAL "")
 # Rooms that may stand in a library as well (KlabPrograms.cmake): one that is there when a program starts.
 set(klab_room_code -fPIC -ftls-model=initial-exec -fno-semantic-interposition CACHE INTERNAL "")
-file(WRITE ${PROJECT_BINARY_DIR}/generated/headers.cpp "")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/headers.cpp CONTENT "// Its headers are precompiled.\n")  # written when it differs only
 foreach(way "" _light)
   add_library(klab_headers${way} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)
   target_link_libraries(klab_headers${way} PRIVATE klab_flags klab_harness_dependencies)
