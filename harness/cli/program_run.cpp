@@ -307,10 +307,12 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
   run.counted.variant = fs::path(o.files[0]).filename();
   std::vector<std::string> command = {program.string()};
   command.insert(command.end(), o.arguments.begin(), o.arguments.end());
-  std::vector<std::string> environment = {
-      "KLAB_PROGRAM_REPORT=" + report.string(), fmt::format("KLAB_PROGRAM_SHARE={}", o.share),
-      fmt::format("KLAB_PROGRAM_SEED={}", o.seed), std::string("KLAB_GPU=") + simt::named_gpu().short_name,
-      "KLAB_PROGRAM_FINDINGS=ignore"};
+  std::vector<std::string> environment = {"KLAB_PROGRAM_REPORT=" + report.string(),
+                                          fmt::format("KLAB_PROGRAM_SHARE={}", o.share),
+                                          fmt::format("KLAB_PROGRAM_SEED={}", o.seed),
+                                          fmt::format("KLAB_PROGRAM_STOP_AT_FIRST={}", int(o.stop_at_first)),
+                                          std::string("KLAB_GPU=") + simt::named_gpu().short_name,
+                                          "KLAB_PROGRAM_FINDINGS=ignore"};
   if (o.threads > 0) environment.push_back(fmt::format("KLAB_PROGRAM_THREADS={}", o.threads));
   if (machine.why.empty()) environment.push_back("KLAB_PROGRAM_COMPILED=" + code.string());
   std::vector<char*> argv, envp;

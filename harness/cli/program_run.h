@@ -22,6 +22,7 @@ struct ProgramOptions {
   std::vector<std::string> arguments;  // of the program
   double share = 1;                    // fraction of a grid's blocks that is watched
   bool compiled = true;                // also compile with nvcc, if installed, and count by its code
+  bool stop_at_first = false;          // an access out of bounds ends its launch with cudaErrorIllegalAddress
   uint64_t seed = 1;
   int threads = 0;  // threads that run the blocks of a grid; 0: one per core
   ProgramLimits limits;

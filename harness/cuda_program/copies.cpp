@@ -81,6 +81,8 @@ void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   const Side to_side = side_of(to, bytes), from_side = side_of(from, bytes);
   check_kind(to, to_side, from, from_side, kind);
   if (is_of_host(from) != is_of_host(to)) simt::host_copy(0, is_of_host(from), bytes);
+  touches_in_stream(from, bytes, false);
+  touches_in_stream(to, bytes, true);
   if (to_side == Side::device) simt::mark_defined(to, bytes, true);
   if (!simt::is_device(to) && to_side == Side::host) brought_to_host(to, from, bytes);
   if (simt::is_device(to)) brought_to_device(to, from, bytes);
@@ -113,6 +115,7 @@ void fill(void* p, int value, size_t bytes) {
     throw Failed{cudaErrorInvalidValue};
   }
   require(side_of(p, bytes) == Side::device);
+  touches_in_stream(p, bytes, true);
   std::memset(p, value, bytes);
   simt::mark_defined(p, bytes, true);
 }
@@ -136,7 +139,7 @@ namespace {
 /// started.
 void now(Work work, bool waits) {
   require_no_capture();
-  work();
+  run_in_legacy(work);
   if (waits) synchronized(nullptr, false);
 }
 

@@ -95,14 +95,15 @@ void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t share
     }
   } timed{s, begin};
   try {
-    simt::launch({.kernel = call.body,
-                  .call = call.run,
-                  .parameters = parameters,
-                  .parameter_bytes = call.bytes,
-                  .grid = {grid.x, grid.y, grid.z},
-                  .block = {block.x, block.y, block.z},
-                  .shared_bytes = shared,
-                  .cooperative = cooperative});
+    launch_in_stream({.kernel = call.body,
+                      .call = call.run,
+                      .parameters = parameters,
+                      .parameter_bytes = call.bytes,
+                      .grid = {grid.x, grid.y, grid.z},
+                      .block = {block.x, block.y, block.z},
+                      .shared_bytes = shared,
+                      .cooperative = cooperative},
+                     simt::function_name(call.body));
   } catch (const simt::Error& e) {
     const cudaError_t error = error_named(e.cuda_name());
     if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
@@ -145,6 +146,12 @@ void launch(const Call& call, const void* parameters) {
   const cudaError_t error = api([&] {
     const std::shared_ptr<void> kept = room_for(call, true);
     call.copy(kept.get(), parameters);
+    const void*& place = state().place_of_launch;
+    const struct Reset {
+      const void*& place;
+      ~Reset() { place = nullptr; }
+    } reset{place};
+    place = c.place;
     enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, false); });
     busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
   });

@@ -97,6 +97,9 @@ void write_report(const std::string& file, int exit_code) {
   for (const simt::LaunchRecord& l : launches_together(profile.launches)) j["launches"].push_back(json_of(l));
   j["lines"] = Json::array();
   for (const LineCounts& l : counts_by_line(profile)) j["lines"].push_back(json_of(l));
+  j["library_calls"] = Json::array();
+  for (const auto& [name, calls] : s.library_calls)
+    j["library_calls"].push_back({{"name", name}, {"count", calls.count}, {"bytes", calls.bytes}});
   j["findings"] = Json::array();
   for (const simt::Finding& f : s.session->findings()) j["findings"].push_back(json_of(f));
   const std::string part = file + ".part";

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 #include "harness/simt/finding.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/runtime_api.h"
 #include "harness/simt/session.h"
 #include "klab_cuda/program.h"
 
@@ -37,6 +39,7 @@ struct State {
   cudaError_t broken = cudaSuccess;
   std::atomic<uint64_t> work_number{0};
   int64_t launches = 0;
+  const void* place_of_launch = nullptr;  // of the running <<<>>>
   // failed calls whose error the program has not asked for, in their order
   struct Unasked {
     std::thread::id thread;
@@ -44,6 +47,12 @@ struct State {
   };
   std::vector<Unasked> unasked;
   double kernel_seconds = 0;
+  // calls of libraries on the host, and the bytes that they read and wrote
+  struct LibraryCalls {
+    int64_t count = 0;
+    uint64_t bytes = 0;
+  };
+  std::map<std::string, LibraryCalls> library_calls;
 };
 State& state();
 
@@ -67,6 +76,15 @@ inline void require(bool good, cudaError_t otherwise = cudaErrorInvalidValue) {
 
 /// Does the work now, or records it in the graph that captures the stream.
 void enqueue(cudaStream_t stream, Work work);
+/// Does work of the legacy stream now, as calls do that no capture records.
+void run_in_legacy(const Work& work);
+/// Returns whether the program has a stream of its own, so that work may be without order.
+bool has_streams();
+/// Runs a kernel of the running work, which finds accesses that nothing orders behind work of other streams.
+void launch_in_stream(const simt::Launch& launch, const std::string& kernel);
+/// Records that the running copy or fill accesses device memory. Reports it if nothing orders it behind work of other
+/// streams.
+void touches_in_stream(const void* p, size_t bytes, bool write);
 /// Throws if the handle is not a stream.
 void require_stream(cudaStream_t stream);
 /// Throws during a capture. For calls that wait for all work, which captures forbid.

@@ -9,6 +9,27 @@
 
 #include "harness/cuda_program/state.h"
 
+namespace klab::program {
+
+/// Work that comes before something: of each stream, by its id, all up to a number.
+class StreamClock {
+ public:
+  void add(uint64_t stream, uint64_t number);
+  void add(const StreamClock& other);
+  bool covers(uint64_t stream, uint64_t number) const;
+
+ private:
+  std::vector<std::pair<uint64_t, uint64_t>> list_;
+};
+
+/// Records that the host has waited for that work.
+void host_waited_for(const StreamClock& work);
+void host_waited_for_all();
+/// Runs work of a stream. `others`: the streams that the legacy stream waits for, or the legacy stream.
+void run_in(CUstream_st& stream, const std::vector<CUstream_st*>& others, const Work& work);
+
+}  // namespace klab::program
+
 struct CUgraphNode_st {
   klab::program::Work work;
   std::vector<CUgraphNode_st*> after;
@@ -21,6 +42,12 @@ struct CUgraphExec_st {
   std::vector<const CUgraphNode_st*> nodes;  // nodes that the work came from; their graph may be destroyed
 };
 struct CUstream_st {
+  CUstream_st() {
+    static uint64_t last = 0;
+    id = ++last;
+  }
+  uint64_t id;
+  klab::program::StreamClock before;  // what its next work comes behind, in other streams
   unsigned flags = 0;
   int priority = 0;
   std::shared_ptr<CUgraph_st> captured;  // graph that captures the stream; nullptr: work runs
@@ -36,6 +63,7 @@ struct CUevent_st {
   std::chrono::steady_clock::time_point at;
   CUstream_st* stream = nullptr;
   uint64_t number = 0;
+  klab::program::StreamClock before;
   std::vector<std::pair<CUstream_st*, uint64_t>> waits;
   std::shared_ptr<CUgraph_st> captured;
 };

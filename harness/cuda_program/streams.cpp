@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -61,7 +62,26 @@ void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_
   count_busy();
 }
 
+/// The legacy stream and those that are not marked non-blocking wait for each other.
+void run_in_stream(CUstream_st& s, const Work& work) {
+  std::vector<CUstream_st*> others;
+  if (&s == &legacy())
+    std::ranges::copy_if(streams(), std::back_inserter(others),
+                         [](const CUstream_st* o) { return (o->flags & cudaStreamNonBlocking) == 0; });
+  else if ((s.flags & cudaStreamNonBlocking) == 0)
+    others.push_back(&legacy());
+  run_in(s, others, work);
+}
+
+void host_waited_for_stream(const CUstream_st& s) {
+  StreamClock all = s.before;
+  all.add(s.id, s.done);
+  host_waited_for(all);
+}
+
 }  // namespace
+
+bool has_streams() { return !streams().empty(); }
 
 void require_stream(cudaStream_t s) { stream_of(s); }
 
@@ -85,22 +105,28 @@ void enqueue(cudaStream_t stream, Work work) {
     s.captured->nodes.push_back(std::move(node));
     return;
   }
-  s.done = ++state().work_number;
-  work();
+  run_in_stream(s, work);
 }
+
+void run_in_legacy(const Work& work) { run_in_stream(legacy(), work); }
 
 void synchronized(cudaStream_t stream, bool all) {
   if (all) {
+    host_waited_for_all();
     busy_list().clear();
     count_busy();
     return;
   }
   CUstream_st& s = stream_of(stream);
   over(&s, ~uint64_t(0), s.waits);
+  host_waited_for_stream(s);
   // The legacy stream waits for all streams that are not marked non-blocking.
   if (&s == &legacy())
     for (CUstream_st* o : streams())
-      if ((o->flags & cudaStreamNonBlocking) == 0) over(o, ~uint64_t(0), o->waits);
+      if ((o->flags & cudaStreamNonBlocking) == 0) {
+        over(o, ~uint64_t(0), o->waits);
+        host_waited_for_stream(*o);
+      }
 }
 
 void busy(const void* p, cudaStream_t stream, const std::string& why, bool reads) {
@@ -171,6 +197,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
       std::erase_if(s->waits, [&](const auto& w) { return w.first == stream; });
     for (Busy& b : busy_list())
       if (b.stream == stream) b.stream = &legacy(), b.number = ++state().work_number;
+    if ((stream->flags & cudaStreamNonBlocking) == 0) {
+      legacy().before.add(stream->before);
+      legacy().before.add(stream->id, stream->done);
+    }
     delete stream;
   });
 }
@@ -195,6 +225,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
       return;
     }
     if (!e.recorded) return;
+    s.before.add(e.before);
     s.waits.emplace_back(e.stream, e.number);
     s.waits.insert(s.waits.end(), e.waits.begin(), e.waits.end());
   });
@@ -288,6 +319,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     // An event in the legacy stream comes after all work submitted to other streams before.
     e.number = &s == &legacy() ? state().work_number.load() : s.done;
     e.waits = s.waits;
+    e.before = s.before;
+    e.before.add(s.id, s.done);
+    if (&s == &legacy())
+      for (const CUstream_st* o : streams())
+        if ((o->flags & cudaStreamNonBlocking) == 0) {
+          e.before.add(o->before);
+          e.before.add(o->id, o->done);
+        }
   });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -295,6 +334,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     const CUevent_st& e = event_of(event);
     require(e.captured == nullptr, cudaErrorStreamCaptureUnsupported);
     if (!e.recorded) return;
+    host_waited_for(e.before);
     over(e.stream, e.number, e.waits);
     if (e.stream == &legacy())  // work of other streams that preceded it
       for (CUstream_st* o : streams())

@@ -239,6 +239,7 @@ State& state() {
     options.seed = uint64_t(number_from("KLAB_PROGRAM_SEED", 1));
     // A higher limit than for klab's own kernels: some programs let one thread do the work of a grid.
     options.step_limit = uint64_t(number_from("KLAB_PROGRAM_STEPS", 500e6));
+    options.goes_on = number_from("KLAB_PROGRAM_STOP_AT_FIRST", 0) == 0;
     options.compiled = machine_code();
     options.threads = std::clamp(int(number_from("KLAB_PROGRAM_THREADS", simt::cores())), 1, 1024);
     s->session = std::make_unique<simt::Session>(options);

@@ -169,7 +169,7 @@ void __ubsan_handle_out_of_bounds(const BadIndex* what, uintptr_t index) {
   const unsigned unused = 64 - std::min(64u, 1u << (what->index->info >> 1));
   const auto value = int64_t(uint64_t(index) << unused);
   running->trace->bad_index(what->index->info & 1 ? value >> unused : int64_t(uint64_t(value) >> unused),
-                            what->array->name, what->file, int(what->line));
+                            what->array->name, what->file, int(what->line), __builtin_return_address(0));
 }
 /// Called at every branch, so that loops without accesses are noticed too.
 void __sanitizer_cov_trace_pc() {

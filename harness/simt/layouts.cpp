@@ -91,6 +91,55 @@ void collect(Dwarf_Die* die, Layouts& layouts) {
   } while (dwarf_siblingof(die, die) == 0);
 }
 
+/// Adds a type, what it points to, and what its members are, if they are structures.
+void collect_used(Dwarf_Die* type, std::set<Covered>& layouts, std::set<void*>& seen, int depth) {
+  const int tag = dwarf_tag(type);
+  if (depth > 8 || !seen.insert(type->addr).second) return;
+  if (!is_structure(type)) {
+    Dwarf_Die of;
+    if ((tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_array_type ||
+         tag == DW_TAG_rvalue_reference_type) &&
+        type_of(type, &of))
+      collect_used(&of, layouts, seen, depth + 1);
+    return;
+  }
+  Covered covered(std::min<size_t>(number(type, DW_AT_byte_size, 0), 4096), false);
+  cover(type, 0, covered, 0);
+  if (covered.size() > 1) layouts.insert(covered);
+  Dwarf_Die member, own;
+  if (dwarf_child(type, &member) != 0) return;
+  do {
+    if ((dwarf_tag(&member) == DW_TAG_member || dwarf_tag(&member) == DW_TAG_inheritance) &&
+        type_of(&member, &own))
+      collect_used(&own, layouts, seen, depth + 1);
+  } while (dwarf_siblingof(&member, &member) == 0);
+}
+
+/// Returns the structures that the functions around that place have parameters and variables of.
+std::set<Covered> used_at(const void* return_address) {
+  std::set<Covered> layouts;
+  std::set<void*> seen;
+  each_scope_at(return_address, [&](Dwarf_Die* scope) {
+    Dwarf_Die child, type;
+    if (dwarf_tag(scope) == DW_TAG_compile_unit || dwarf_tag(scope) == DW_TAG_namespace) return;
+    if (is_structure(scope)) collect_used(scope, layouts, seen, 0);
+    if (dwarf_child(scope, &child) != 0) return;
+    do {
+      if ((dwarf_tag(&child) == DW_TAG_formal_parameter || dwarf_tag(&child) == DW_TAG_variable) &&
+          type_of(&child, &type))
+        collect_used(&type, layouts, seen, 0);
+    } while (dwarf_siblingof(&child, &child) == 0);
+  });
+  return layouts;
+}
+
+/// Returns whether a structure of the layout, or an array of them, leaves the bytes free.
+bool leaves_free(const Covered& covered, size_t begin, size_t end) {
+  for (size_t b = begin; b < end; ++b)
+    if (covered[b % covered.size()]) return false;
+  return true;
+}
+
 }  // namespace
 
 bool is_padding(const void* return_address, size_t bytes, size_t begin, size_t end) {
@@ -99,6 +148,17 @@ bool is_padding(const void* return_address, size_t bytes, size_t begin, size_t e
   const Module* m = module_at(return_address);
   if (m == nullptr) return false;
   const std::lock_guard lock(mutex);
+  // The type of the access is not known. It is one of those that the function uses, if one has the right size.
+  static auto& used = *new std::map<const void*, std::set<Covered>>;
+  const auto [here, first_time] = used.try_emplace(return_address);
+  if (first_time) here->second = used_at(return_address);
+  bool is_used = false;
+  for (const Covered& covered : here->second) {
+    if (covered.size() > bytes || bytes % covered.size() != 0) continue;
+    if (leaves_free(covered, begin, end)) return true;
+    is_used = is_used || covered.size() == bytes;
+  }
+  if (is_used) return false;
   const auto [at, fresh] = known.try_emplace(m);
   Layouts& of_module = at->second;
   if (fresh)
@@ -110,11 +170,8 @@ bool is_padding(const void* return_address, size_t bytes, size_t begin, size_t e
     if (size > bytes || bytes % size != 0) continue;
     for (const auto& of_one_kind : layouts) {
       if (&of_one_kind == &layouts[1] && size != bytes) continue;
-      for (const Covered& covered : of_one_kind) {
-        bool padding = true;
-        for (size_t b = begin; b < end && padding; ++b) padding = !covered[b % size];
-        if (padding) return true;
-      }
+      for (const Covered& covered : of_one_kind)
+        if (leaves_free(covered, begin, end)) return true;
     }
   }
   return false;

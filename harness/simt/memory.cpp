@@ -215,6 +215,33 @@ std::string guards_broken(const Allocation& a) {
   return "";
 }
 
+namespace {
+/// Calls `each(page)` for the pages of a range that no live allocation, nor its filled guards, lies in.
+template <typename Each>
+bool each_closed_page(char* p, size_t bytes, Each each) {
+  for (char* page = page_down(p); page < p + bytes; page += kPage) {
+    if (!is_device(page)) return false;
+    const Allocation* a = allocation_at(page);
+    const bool open = a != nullptr && a->live && page >= page_down(a->begin - kFilled) &&
+                      page < page_up(a->begin + a->bytes + kFilled);
+    if (!open && !each(page)) return false;
+  }
+  return true;
+}
+}  // namespace
+
+bool open_pages(char* p, size_t bytes) {
+  return each_closed_page(p, bytes,
+                          [](char* page) { return mprotect(page, kPage, PROT_READ | PROT_WRITE) == 0; });
+}
+
+void close_pages(char* p, size_t bytes) {
+  each_closed_page(p, bytes, [](char* page) {
+    madvise(page, kPage, MADV_DONTNEED);
+    return mprotect(page, kPage, PROT_NONE) == 0;
+  });
+}
+
 size_t device_bytes_in_use() { return device().in_use; }
 
 std::vector<const Allocation*> live_allocations() {

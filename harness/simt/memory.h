@@ -71,6 +71,11 @@ std::string guards_broken(const Allocation& allocation);
 /// Returns the shadow of an allocation, created on first use.
 Cell* shadow_of(Allocation& allocation);
 
+/// Makes the pages of an illegal access to addresses of device memory accessible, and takes that back. Pages that
+/// hold a live allocation stay as they are.
+bool open_pages(char* p, size_t bytes);
+void close_pages(char* p, size_t bytes);
+
 size_t device_bytes_in_use();
 
 /// In programs: called for each access that host code makes to device memory or to a __device__ variable

@@ -37,6 +37,8 @@ struct Options {
   const CompiledCode* compiled = nullptr;  // when traced: machine code to count by as well
   // host threads that run the blocks of a grid; the outcome is the same (grid_run.h)
   int threads = 1;
+  // go on behind accesses out of bounds: loads find zeros, stores are dropped (contain.h)
+  bool goes_on = false;
   int multiprocessors = 0;  // number that kernels see; 0: that of the named GPU
 };
 

@@ -59,7 +59,7 @@ Debug& debug_for(const void* p) {
 /// Returns whether a file emulates what CUDA has built in.
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
-         std::strstr(file, "/cublas") != nullptr || std::strstr(file, "/curand.h") != nullptr ||
+         std::strstr(file, "/cublas") != nullptr || std::strstr(file, "/curand") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
          std::strstr(file, "kernels/common/mma.h") != nullptr ||
          std::strstr(file, "/cccl/") != nullptr;  // libcu++ and CUB of a toolkit
@@ -256,6 +256,21 @@ void each_unit(const Module& module, const std::function<void(Dwarf_Die* unit)>&
   Dwarf_Addr bias = 0;
   for (Dwarf_Die* unit = nullptr; m != nullptr && (unit = dwfl_module_nextcu(m, unit, &bias)) != nullptr;)
     each(unit);
+}
+
+void each_scope_at(const void* return_address, const std::function<void(Dwarf_Die* scope)>& each) {
+  const auto address = reinterpret_cast<Dwarf_Addr>(return_address) - 1;
+  const std::lock_guard lock(dwarf_mutex);
+  Dwfl_Module* m = debug_for(return_address).at(return_address);
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = m != nullptr ? dwfl_module_addrdie(m, address, &bias) : nullptr;
+  Dwarf_Die* innermost = nullptr;
+  if (unit == nullptr || dwarf_getscopes(unit, address - bias, &innermost) <= 0) return;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
+  for (int k = 0; k < count; ++k) each(&scopes[k]);
+  std::free(scopes);
+  std::free(innermost);
 }
 
 std::string short_name(const std::string& mangled) {

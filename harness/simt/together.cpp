@@ -40,7 +40,7 @@ void Trace::unpark(ParkedBlock block) {
 }
 
 void Trace::grid_synchronized() {
-  launch_first_ = next_interval();
+  launch_is_behind(next_interval());
   block_firsts_.clear();
   block_numbers_.clear();
   released_.clear();

@@ -15,6 +15,8 @@ std::atomic<uint32_t> last_interval{1};
 
 uint32_t Trace::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
 
+const InStreams* in_streams = nullptr;
+
 Trace& trace_of_thread() {
   thread_local Trace one;
   return one;
@@ -39,7 +41,8 @@ void SharedShadow::forget() {
 void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
   grid_ = nullptr;
   begins(executor, session, profile, launch);
-  interval_ = launch_first_ = next_interval();
+  interval_ = next_interval();
+  launch_is_behind(interval_);
   split_global_.forget();
 }
 
@@ -64,6 +67,9 @@ void Trace::begins(Executor& executor, Session& session, Profile* profile, const
       if (b / 4 < variable_of_.size()) variable_of_[b / 4] = uint16_t(k + 1);
   barriers_ = 0;
   doubt_.p = nullptr;
+  contained_.undo();
+  bad_index_.lane = nullptr;
+  unsettled_ = false;
   counting_ = session.options().counts;
   flow_ = {};
   known_flow_ = {};
@@ -162,6 +168,7 @@ void Trace::block_entered(const void* pc) {
   Lane& lane = *executor_->lane;
   ++lane.steps;
   executor_->step(pc);
+  if (unsettled_) index_was_bad();
   if (!counting_) return;
   if (lane.frames.empty()) lane.frames.emplace_back();
   const auto block = reinterpret_cast<uintptr_t>(pc);
@@ -178,6 +185,7 @@ void Trace::function_entered() {
 void Trace::function_left() {
   Lane& lane = *executor_->lane;
   auto& frames = lane.frames;
+  if (unsettled_) index_was_bad();
   if (!counting_ || frames.empty()) return;
   flow_.follows(frames.back().block, Flow::kEnd);
   frames.pop_back();

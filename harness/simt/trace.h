@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/simt/compiled_count.h"
+#include "harness/simt/contain.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/memory.h"
@@ -66,6 +67,18 @@ enum Access : uint8_t {
   kStrong = 64
 };
 
+/// Earlier work of a program in another stream, with nothing that orders a launch behind it.
+struct EarlierWork {
+  uint32_t first, end;  // its intervals
+  std::string what;     // "kernel fill, launched at line 9,"
+};
+/// The place of a launch among the work of streams. nullptr: all earlier work is over.
+struct InStreams {
+  std::vector<EarlierWork> unordered;  // in the order of their intervals
+  std::string at;                      // " at line 9"
+};
+extern const InStreams* in_streams;
+
 class Trace {
  public:
   void launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch);
@@ -91,7 +104,7 @@ class Trace {
   template <unsigned bytes, bool write>
   void plain_access(Executor& executor, Lane& lane, const void* p, const void* pc);
   /// Reports an index outside its array, as checked by the compiler; `array` is the array's type.
-  void bad_index(int64_t index, const std::string& array, const char* file, int line);
+  void bad_index(int64_t index, const std::string& array, const char* file, int line, const void* pc);
   void step(const void* pc);
   /// Record that the running thread enters a block of code, or begins or ends a function that is not inlined.
   void block_entered(const void* pc);
@@ -147,7 +160,8 @@ class Trace {
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
   bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
-  void settle();  // judges the pending write, which may have changed nothing
+  void settle();  // judges the pending write, which may have changed nothing, and undoes illegal accesses
+  void judge();
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
   /// Returns the cells of a plain, aligned access to memory that certainly belongs to the kernel; nullptr if
   /// look_closely() has to decide.
@@ -157,7 +171,16 @@ class Trace {
   void look_closely(const void* p, size_t bytes, uint8_t how, const void* pc);
   void log(Lane& lane, const void* p, size_t bytes, uint16_t site);
   [[noreturn]] void misaligned(const void* p, size_t bytes, uint8_t how, const void* pc);
-  [[noreturn]] void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
+  /// Reports an access outside the kernel's memory. Ends the launch, or returns if the kernel may go on.
+  void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
+  Finding illegal_access(const char* c, size_t bytes, uint8_t how) const;
+  bool may_go_on(const char* c, size_t bytes, uint8_t how);
+  /// Returns the structure that the running access is a piece of, or nullptr.
+  const char* structure() const {
+    return executor_->aggregate.bytes != 0 ? executor_->aggregate.begin : nullptr;
+  }
+  /// Ends the launch for the bad index that bad_index() left to the access that was to follow.
+  void index_was_bad();
   std::string where_in_shared(const char* p) const;
   bool is_the_kernels(const char* p, size_t bytes) const;  // in static shared memory
   std::string who(uint32_t interval, uint16_t thread) const;
@@ -213,6 +236,10 @@ class Trace {
   std::array<KnownSite, 256> known_sites_;
 
   uint32_t interval_ = 0, launch_first_ = 0, block_first_ = 0;
+  // Before this interval everything is over. Behind it may be work of other streams that is not ordered.
+  uint32_t all_over_before_ = 0;
+  const EarlierWork* unordered_at(uint32_t interval) const;
+  void launch_is_behind(uint32_t interval);
   std::vector<WarpClock> clocks_;
   GridRun* grid_ = nullptr;  // grid whose blocks this thread runs a part of
   std::unique_ptr<Profile> own_profile_;
@@ -250,6 +277,12 @@ class Trace {
     bool may_be_flag = false;  // a word that becomes 1 is a flag, which needs no order
     Finding finding;
   } doubt_;
+  Contained contained_;
+  struct BadIndex {
+    const Lane* lane = nullptr;  // nullptr: none
+    Finding finding;
+  } bad_index_;
+  bool unsettled_ = false;  // one of these three is pending
   const char* parameters_ = nullptr;
   size_t parameter_bytes_ = 0;
   int64_t barriers_ = 0;

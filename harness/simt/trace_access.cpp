@@ -46,7 +46,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   // This is a shortcut for the cases in which watch() and check_cell() would do the same.
   const auto thread = uint16_t(me.thread);
   const auto over = [&](uint32_t interval, uint16_t who) {
-    return interval < launch_first_ || (interval == interval_ && who == thread) ||
+    return interval < all_over_before_ || (interval == interval_ && who == thread) ||
            (interval >= block_first_ && interval < interval_ && who != Cell::kGrid);
   };
   if (c.in_flight || c.split != 0 || !over(c.write_interval, c.writer)) return false;
@@ -173,14 +173,18 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
   // Local memory: the thread's own stack.
-  if (size_t(c - lane.stack) < kStackOfThread) return;
+  if (size_t(c - lane.stack) < kStackOfThread) {
+    if (unsettled_) index_was_bad();
+    return;
+  }
   // The kernel's parameters.
   if ((how & kWrite) == 0 && c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_) {
-    if (doubt_.p != nullptr) settle();
+    if (unsettled_) index_was_bad();
+    settle();
     return step(pc);
   }
-  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) &&
-                     doubt_.p == nullptr && reinterpret_cast<uintptr_t>(p) % bytes == 0;
+  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && !unsettled_ &&
+                     reinterpret_cast<uintptr_t>(p) % bytes == 0;
   if (!plain) return look_closely(p, bytes, how, pc);
   if (frees_seen_ != device_frees) {
     frees_seen_ = device_frees;
@@ -202,8 +206,8 @@ void Trace::plain_access(Executor& executor, Lane& lane, const void* p, const vo
   const KnownSite& known = known_site(pc);
   const auto off = size_t(static_cast<const char*>(p) - known.begin);
   if (known.pc != pc || off >= known.bytes || known.bytes - off < bytes ||
-      reinterpret_cast<uintptr_t>(p) % bytes != 0 || (known.kind & (kWrite | kAtomic)) != how ||
-      doubt_.p != nullptr || frees_seen_ != device_frees.load(std::memory_order_relaxed))
+      reinterpret_cast<uintptr_t>(p) % bytes != 0 || (known.kind & (kWrite | kAtomic)) != how || unsettled_ ||
+      frees_seen_ != device_frees.load(std::memory_order_relaxed))
     return access(p, bytes, how, pc);
   ++lane.steps;
   lane.spins = 0;
@@ -224,7 +228,11 @@ template void Trace::plain_access<16, true>(Executor&, Lane&, const void*, const
 void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
-  if (doubt_.p != nullptr) settle();
+  if (unsettled_) {
+    judge();
+    contained_.before_access(&lane, c, bytes, structure());
+    unsettled_ = !contained_.empty() || bad_index_.lane != nullptr;
+  }
   if ((how & kVolatile) != 0 && (how & kWrite) == 0)
     lane.looked(p, pc, looks_the_same(lane, c, bytes));
   else if ((how & kAtomic) == 0)
@@ -236,26 +244,27 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
   if (is_device(p)) {
     Allocation* a = allocation_at(p);
     if (a == nullptr || !a->live || a->given_back || c < a->begin || c + bytes > a->begin + a->bytes)
-      illegal(p, bytes, how, pc);
+      return illegal(p, bytes, how, pc);
     cells = shadow_of(*a);
     begin = a->begin;
     shared = false;
   } else if (dynamic_.holds(c)) {
-    if (c + bytes > dynamic_.begin() + dynamic_.bytes()) illegal(p, bytes, how, pc);
+    if (c + bytes > dynamic_.begin() + dynamic_.bytes()) return illegal(p, bytes, how, pc);
     cells = nullptr;
     begin = dynamic_.begin();
   } else if (static_.holds(c)) {
-    if (!is_the_kernels(c, bytes)) illegal(p, bytes, how, pc);
+    if (!is_the_kernels(c, bytes)) return illegal(p, bytes, how, pc);
     cells = nullptr;
     begin = static_.begin();
   } else {
     Allocation* variable = nullptr;
     if (is_constant(c, bytes, how, pc, &variable)) return;
-    if (c + bytes > variable->begin + variable->bytes) illegal(p, bytes, how, pc);
+    if (c + bytes > variable->begin + variable->bytes) return illegal(p, bytes, how, pc);
     cells = shadow_of(*variable);
     begin = variable->begin;
     shared = false;
   }
+  if (unsettled_) index_was_bad();
   if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
     misaligned(p, bytes, how, pc);
   const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);

@@ -10,7 +10,8 @@ void Trace::joins(Executor& executor, GridRun& grid) {
   grid_ = &grid;
   own_profile_ = std::make_unique<Profile>(&grid);
   begins(executor, grid.session, own_profile_.get(), grid.launch);
-  interval_ = launch_first_ = grid.first_interval();
+  interval_ = grid.first_interval();
+  launch_is_behind(interval_);
   sites_of_block_.clear();
   is_of_block_.clear();
   edges_.clear();

@@ -43,20 +43,32 @@ std::string Trace::where_in_shared(const char* p) const {
   return std::to_string(past) + " bytes past the end of " + named(*before);
 }
 
-void Trace::bad_index(int64_t index, const std::string& array, const char* file, int line) {
-  executor_->abandon({.kind = Kind::out_of_bounds,
-                      .file = file,
-                      .line = line,
-                      .text = "index " + std::to_string(index) + " of an array of type " + array});
+void Trace::bad_index(int64_t index, const std::string& array, const char* file, int line, const void* pc) {
+  Finding f{.kind = Kind::out_of_bounds,
+            .file = file,
+            .line = line,
+            .text = "index " + std::to_string(index) + " of an array of type " + array};
+  // The compiler names the file as it was given, the debug information by its whole path, as other findings do.
+  if (const SourceLine at = source_of(pc); at.file.ends_with(f.file)) f.file = at.file;
+  if (!session_->options().goes_on) executor_->abandon(std::move(f));
+  // The access that follows has a hook if it is to shared or global memory: illegal() decides. The stack of the
+  // thread, which has local arrays, has none, and could be damaged.
+  if (unsettled_) index_was_bad();
+  bad_index_ = {executor_->lane, std::move(f)};
+  unsettled_ = true;
 }
 
-/// Ends the launch for an access outside the kernel's memory.
-void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
+void Trace::index_was_bad() {
+  if (bad_index_.lane == nullptr || bad_index_.lane != executor_->lane) return;
+  bad_index_.lane = nullptr;
+  executor_->abandon(std::move(bad_index_.finding));
+}
+
+Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
   Finding f{.kind = Kind::out_of_bounds};
-  const auto* c = static_cast<const char*>(p);
   char hex[32];
-  std::snprintf(hex, sizeof hex, "%p", p);
-  if (const Allocation* a = global_at(p); a != nullptr) {
+  std::snprintf(hex, sizeof hex, "%p", static_cast<const void*>(c));
+  if (const Allocation* a = global_at(c); a != nullptr) {
     const std::string of = a->name + " (" + std::to_string(a->bytes) + " bytes)";
     if (!a->live || a->given_back) {
       f.kind = Kind::use_after_free;
@@ -69,7 +81,7 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
                " bytes past the end of " + of;
       if (c < a->begin + a->bytes) f.text = in_words(how, bytes) + " over the end of " + of;
     }
-  } else if (is_device(p)) {
+  } else if (is_device(c)) {
     f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
   } else if (c >= dynamic_.begin() - 256 &&
              c < dynamic_.begin() + (executor_->arena != nullptr ? kProgramArena : dynamic_.bytes() + 256)) {
@@ -79,24 +91,59 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
     f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
   } else {
     f.text = in_words(how, bytes) + " at " + hex + ", which is no device memory" +
-             (reinterpret_cast<uintptr_t>(p) < 4096 ? " (a null pointer)" : "");
+             (reinterpret_cast<uintptr_t>(c) < 4096 ? " (a null pointer)"
+                                                    : ": kernels have no access to memory of the host");
   }
-  place(f, pc);
-  executor_->abandon(std::move(f));
+  return f;
+}
+
+/// Prepares for an illegal access whose memory can be made to look harmless.
+bool Trace::may_go_on(const char* c, size_t bytes, uint8_t how) {
+  // An asynchronous copy is made later, by the executor.
+  if (!session_->options().goes_on || (how & kAsync) != 0) return false;
+  const char* arena = executor_->arena;
+  const Module* m = is_device(c) ? nullptr : module_at(c);
+  const bool mapped = (static_.holds(c) && static_.offset(c) + bytes <= static_.bytes()) ||
+                      (arena != nullptr && c >= arena && c + bytes <= arena + kProgramArena) ||
+                      (m != nullptr && c >= m->writable_begin && c + bytes <= m->writable_end &&
+                       (c + bytes <= m->constant_begin || c >= m->constant_end));
+  if (!mapped && !is_device(c)) return false;
+  // Zeros only where no other thread's data lie.
+  const Allocation* a = is_device(c) ? owner_of(c) : nullptr;
+  const bool inside = a != nullptr && a->live && c + bytes > a->begin && c < a->begin + a->bytes;
+  return contained_.add(executor_->lane, c, bytes, structure(), mapped, (how & kWrite) == 0 && !inside);
+}
+
+void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Finding f = illegal_access(c, bytes, how);
+  if (bad_index_.lane != nullptr && bad_index_.lane == executor_->lane) {
+    f = std::move(bad_index_.finding);
+    bad_index_.lane = nullptr;
+  } else {
+    place(f, pc);
+  }
+  executor_->in_turn();
+  if (!may_go_on(c, bytes, how)) executor_->abandon(std::move(f));
+  unsettled_ = true;
+  executor_->report(std::move(f));
 }
 
 /// Handles an address outside all memory that has a shadow. Returns true for parameters, tables and
 /// __constant__ memory (and counts accesses to the last); else sets the __device__ variable that contains it.
-/// Any other address ends the launch.
+/// Any other address is illegal, and counts as handled.
 bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable) {
   const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
   const Module* m = parameter ? nullptr : module_at(c);
-  if (!parameter && m == nullptr) illegal(c, bytes, how, pc);
+  if (!parameter && m == nullptr) {
+    illegal(c, bytes, how, pc);
+    return true;
+  }
   if (!parameter && c >= m->writable_begin && c < m->writable_end &&
       (c < m->constant_begin || c >= m->constant_end)) {
     *variable = device_variable_at(c);
-    if (*variable != nullptr) return false;
-    illegal(c, bytes, how, pc);
+    if (*variable == nullptr) illegal(c, bytes, how, pc);
+    return *variable == nullptr;
   }
   if (!parameter && !(how & kWrite) && counting_ && c >= m->constant_begin && c < m->constant_end) {
     Lane& lane = *executor_->lane;

@@ -11,7 +11,7 @@ namespace klab::simt {
 
 /// Returns whether an access by `who` in that interval is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
-  if (interval < launch_first_) return true;
+  if (interval < launch_first_) return unordered_at(interval) == nullptr;
   if (!is_of_my_block(interval)) return acquired(interval, who);
   if (who == Cell::kGrid) return false;
   if (interval != interval_) return true;
@@ -26,6 +26,21 @@ bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   uint16_t last = clock.full;
   if (!clock.pairs.empty()) last = std::max(last, clock.pairs[size_t(who % 32) * 32 + me.lane]);
   return sync < last;
+}
+
+void Trace::launch_is_behind(uint32_t interval) {
+  launch_first_ = all_over_before_ = interval;
+  if (in_streams != nullptr && !in_streams->unordered.empty())
+    all_over_before_ = in_streams->unordered.front().first;
+}
+
+/// Returns the work of another stream that an interval of an earlier launch belongs to, if nothing orders this launch
+/// behind it.
+const EarlierWork* Trace::unordered_at(uint32_t interval) const {
+  if (interval < all_over_before_ || in_streams == nullptr) return nullptr;
+  for (const EarlierWork& w : in_streams->unordered)
+    if (interval >= w.first && interval < w.end) return &w;
+  return nullptr;
 }
 
 bool Trace::acquired(uint32_t interval, uint16_t who) const {
@@ -127,6 +142,11 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   SplitCells& split = shared ? split_shared_ : grid_ != nullptr ? grid_->split : split_global_;
   const bool is_split =
       split.has(cell.split) && std::max(cell.write_interval, cell.read_interval) >= launch_first_;
+  if (cell.split != 0 && !is_split && in_streams != nullptr) {
+    // Bytes of the word were accessed by earlier launches; whose was which is not known any more.
+    if (cell.write_interval < launch_first_) cell.write_interval = 0;
+    if (cell.read_interval < launch_first_) cell.read_interval = 0;
+  }
   if (whole && !is_split) {
     cell.split = 0;
     check_cell(cell, word, 4, how, site, shared);
@@ -233,6 +253,13 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
 }
 
 void Trace::settle() {
+  if (!unsettled_) return;
+  judge();
+  contained_.undo();
+  unsettled_ = bad_index_.lane != nullptr;
+}
+
+void Trace::judge() {
   if (doubt_.p == nullptr) return;
   const bool changed = std::memcmp(doubt_.before, doubt_.p, doubt_.bytes) != 0;
   const bool is_flag = doubt_.may_be_flag && is_one(doubt_.p, doubt_.bytes);

@@ -46,7 +46,15 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
   const std::string why = other_block ? " with nothing between the blocks that orders them"
                           : shared || interval == interval_ ? " with no barrier between"
                                                             : "";
-  if (comes_behind_me(interval)) {
+  if (interval < launch_first_) {
+    const EarlierWork* other = unordered_at(interval);
+    f.kind = Kind::not_synchronized;
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +
+             (with_writer ? " has written" : " has read") + " in another stream; nothing orders this launch" +
+             in_streams->at + " behind it (cudaStreamWaitEvent, cudaStreamSynchronize)";
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
+  } else if (comes_behind_me(interval)) {
     // That block ran ahead. Report the race as if that block had come after this one.
     if (thread == Cell::kGrid) thread = c.read_sync;
     const bool several = thread == Cell::kBlock || (thread & Cell::kWarp) != 0;
@@ -83,6 +91,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     if (doubt_.p != nullptr) return;
     doubt_.may_be_flag = of_volatiles;
     doubt_.p = p;
+    unsettled_ = true;
     doubt_.bytes = bytes;
     std::memcpy(doubt_.before, p, bytes);
     doubt_.finding = std::move(f);

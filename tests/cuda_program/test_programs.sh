@@ -66,6 +66,10 @@ __global__ void fill(int* x, int n) { int k = blockIdx.x * blockDim.x + threadId
 int bounds() {
   int* x; cudaMalloc(&x, 40);  // at ten
   fill<<<1, 32>>>(x, 32);
+  if (std::getenv("GOES_ON") != nullptr) {
+    int h[10];
+    if (cudaMemcpy(h, x, 40, cudaMemcpyDeviceToHost) != cudaSuccess || h[9] != 9) return 5;
+    return cudaFree(x) == cudaSuccess ? 0 : 4; }
   if (cudaDeviceSynchronize() != cudaErrorIllegalAddress) return 5;
   if (cudaMemcpy(x, x, 4, cudaMemcpyDeviceToDevice) != cudaErrorIllegalAddress) return 6;
   return 0; }
@@ -107,7 +111,9 @@ wrong() {  # name, words in the report...
   for word in "$@"; do has out "$word" "$name"; done
 }
 ten=$(at ten)
-wrong bounds "out of bounds in kernel fill" "$(at fill)" "bytes past the end of cudaMalloc of line ${ten#*:}"
+GOES_ON=1 wrong bounds "exited with 0" "out of bounds in kernel fill" "$(at fill)" "bytes past the end of cudaMalloc of line ${ten#*:}" "(22 times)"
+code 1 "bounds and an end" "$klab" trace ./wrongs --stop-at-first -- bounds
+for word in "exited with 0" "out of bounds in kernel fill" "$(at fill)"; do has out "$word" "bounds and an end"; done
 wrong unwritten "uninitialized memory in kernel sum" "$(at sum)" "note" "2 allocations of 256 bytes"
 wrong race "race on shared memory in kernel shift" "$(at shift)"
 wrong barrier "barrier divergence in kernel half"

@@ -50,6 +50,7 @@ struct Options {
   bool on_gpu = false;
   bool json = false;
   bool no_compiled = false;
+  bool stop_at_first = false;
 };
 
 /// Finds a variant by id, or by an unambiguous part after the op: "transpose.cuda.02".
@@ -192,6 +193,7 @@ int trace_program(const Options& o) {
         " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.compiled = !o.no_compiled;
+  p.stop_at_first = o.stop_at_first;
   p.threads = settings().threads;
   p.limits.seconds = o.seconds;
   p.limits.bytes = o.memory * 1'000'000;
@@ -295,6 +297,9 @@ KLAB_COMMAND(
            ->take_all()
            ->allow_extra_args(false);
        app.add_option("--blocks", o->share, "of a program: watch this share of each grid and scale, e.g. 5%");
+       app.add_flag(
+           "--stop-at-first", o->stop_at_first,
+           "of a program: an access out of bounds ends its launch, and later calls fail as on a GPU");
        add_number(app, "--seconds", o->seconds, range::stage_seconds,
                   "of a program: end it after so many (600)");
        add_number(app, "--memory", o->memory, range::megabytes,

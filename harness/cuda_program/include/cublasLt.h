@@ -1,5 +1,7 @@
-// cuBLASLt: types, and functions that are not on the host (absent.h).
+// cuBLASLt on the host: products with layouts, batches and epilogues.
 #pragma once
+
+#include <stdint.h>
 
 #include <cublas_v2.h>
 
@@ -48,25 +50,44 @@ typedef enum {
 typedef enum {
   CUBLASLT_MATRIX_LAYOUT_TYPE = 0,
   CUBLASLT_MATRIX_LAYOUT_ORDER = 1,
+  CUBLASLT_MATRIX_LAYOUT_ROWS = 2,
+  CUBLASLT_MATRIX_LAYOUT_COLS = 3,
+  CUBLASLT_MATRIX_LAYOUT_LD = 4,
   CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,
   CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6
 } cublasLtMatrixLayoutAttribute_t;
 
-inline cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
-  static char one;
-  *handle = reinterpret_cast<cublasLtHandle_t>(&one);
-  return CUBLAS_STATUS_SUCCESS;
+typedef enum { CUBLASLT_ORDER_COL = 0, CUBLASLT_ORDER_ROW = 1 } cublasLtOrder_t;
+
+extern "C" {
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle);
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle);
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComputeType_t compute,
+                                        cudaDataType_t scale);
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc);
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t which,
+                                              const void* from, size_t bytes);
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t ld);
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout);
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t which, const void* from,
+                                                size_t bytes);
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference);
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference);
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t which,
+                                                    const void* from, size_t bytes);
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int most,
+                                              cublasLtMatmulHeuristicResult_t results[], int* count);
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout,
+                              const cublasLtMatmulAlgo_t* algo, void* workspace, size_t workspace_bytes,
+                              cudaStream_t stream);
 }
-inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-KLAB_BLAS(cublasLtMatmulDescCreate)
-KLAB_BLAS(cublasLtMatmulDescDestroy)
-KLAB_BLAS(cublasLtMatmulDescSetAttribute)
-KLAB_BLAS(cublasLtMatrixLayoutCreate)
-KLAB_BLAS(cublasLtMatrixLayoutDestroy)
-KLAB_BLAS(cublasLtMatrixLayoutSetAttribute)
-KLAB_BLAS(cublasLtMatmulPreferenceCreate)
-KLAB_BLAS(cublasLtMatmulPreferenceDestroy)
-KLAB_BLAS(cublasLtMatmulPreferenceSetAttribute)
-KLAB_BLAS(cublasLtMatmulAlgoGetHeuristic)
-KLAB_BLAS(cublasLtMatmul)
 KLAB_BLAS(cublasLtMatrixTransform)

@@ -1,14 +1,21 @@
-// cuBLAS: its types, and what manages a handle. Its algorithms are not on the host (absent.h).
+// cuBLAS on the host: levels 1 to 3 for the four types of numbers, products of narrow types, batches. What is not here ends
+// the program where it is called (absent.h).
 #pragma once
 
 #include <library_types.h>
 
 #include <cuComplex.h>
 #include <klab_cuda/absent.h>
+#if defined(__CUDACC__)
 #include <klab_cuda/halves.h>
+#else
+#include "harness/simt/half.h"
+#endif
 
 #define CUBLAS_VER_MAJOR 12
 #define CUBLAS_VERSION 120400
+#define CUBLASAPI
+#define CUBLASWINAPI
 
 typedef enum {
   CUBLAS_STATUS_SUCCESS = 0,
@@ -22,7 +29,13 @@ typedef enum {
   CUBLAS_STATUS_NOT_SUPPORTED = 15,
   CUBLAS_STATUS_LICENSE_ERROR = 16
 } cublasStatus_t;
-typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2, CUBLAS_OP_CONJG = 3 } cublasOperation_t;
+typedef enum {
+  CUBLAS_OP_N = 0,
+  CUBLAS_OP_T = 1,
+  CUBLAS_OP_C = 2,
+  CUBLAS_OP_HERMITAN = 2,
+  CUBLAS_OP_CONJG = 3
+} cublasOperation_t;
 typedef enum {
   CUBLAS_FILL_MODE_LOWER = 0,
   CUBLAS_FILL_MODE_UPPER = 1,
@@ -36,8 +49,13 @@ typedef enum {
   CUBLAS_GEMM_DFALT = -1,
   CUBLAS_GEMM_DEFAULT = -1,
   CUBLAS_GEMM_ALGO0 = 0,
-  CUBLAS_GEMM_ALGO1 = 1,
-  CUBLAS_GEMM_ALGO2 = 2,
+  CUBLAS_GEMM_ALGO1,
+  CUBLAS_GEMM_ALGO2,
+  CUBLAS_GEMM_ALGO3,
+  CUBLAS_GEMM_ALGO4,
+  CUBLAS_GEMM_ALGO5,
+  CUBLAS_GEMM_ALGO6,
+  CUBLAS_GEMM_ALGO7,
   CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
   CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
   CUBLAS_GEMM_ALGO0_TENSOR_OP = 100
@@ -57,6 +75,7 @@ typedef enum {
   CUBLAS_COMPUTE_64F = 70,
   CUBLAS_COMPUTE_64F_PEDANTIC = 71,
   CUBLAS_COMPUTE_32I = 72,
+  CUBLAS_COMPUTE_32I_PEDANTIC = 73,
   CUBLAS_COMPUTE_32F_FAST_16F = 74,
   CUBLAS_COMPUTE_32F_FAST_16BF = 75,
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77
@@ -65,19 +84,63 @@ typedef cudaDataType cublasDataType_t;
 typedef struct cublasContext* cublasHandle_t;
 typedef cublasStatus_t cublasStatus;
 
-// A handle does nothing by itself, and programs make one that they do not use.
-inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
-  static char one;
-  *handle = reinterpret_cast<cublasHandle_t>(&one);
-  return CUBLAS_STATUS_SUCCESS;
+extern "C" {
+cublasStatus_t cublasCreate(cublasHandle_t* handle);
+cublasStatus_t cublasDestroy(cublasHandle_t handle);
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream);
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode);
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode);
+const char* cublasGetStatusName(cublasStatus_t status);
+const char* cublasGetStatusString(cublasStatus_t status);
+cublasStatus_t cublasSetVector(int n, int bytes, const void* from, int from_step, void* to, int to_step);
+cublasStatus_t cublasGetVector(int n, int bytes, const void* from, int from_step, void* to, int to_step);
+cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+                               int to_ld);
+cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+                               int to_ld);
+cublasStatus_t cublasSetVectorAsync(int n, int bytes, const void* from, int from_step, void* to, int to_step,
+                                    cudaStream_t stream);
+cublasStatus_t cublasGetVectorAsync(int n, int bytes, const void* from, int from_step, void* to, int to_step,
+                                    cudaStream_t stream);
+cublasStatus_t cublasSetMatrixAsync(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+                                    int to_ld, cudaStream_t stream);
+cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int bytes, const void* from, int from_ld, void* to,
+                                    int to_ld, cudaStream_t stream);
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                            int n, int k, const void* alpha, const void* a, cudaDataType a_type, int lda,
+                            const void* b, cudaDataType b_type, int ldb, const void* beta, void* c,
+                            cudaDataType c_type, int ldc, cublasComputeType_t compute, cublasGemmAlgo_t algo);
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                   int m, int n, int k, const void* alpha, const void* const a[],
+                                   cudaDataType a_type, int lda, const void* const b[], cudaDataType b_type,
+                                   int ldb, const void* beta, void* const c[], cudaDataType c_type, int ldc,
+                                   int batch, cublasComputeType_t compute, cublasGemmAlgo_t algo);
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t op_a,
+                                          cublasOperation_t op_b, int m, int n, int k, const void* alpha,
+                                          const void* a, cudaDataType a_type, int lda, long long a_stride,
+                                          const void* b, cudaDataType b_type, int ldb, long long b_stride,
+                                          const void* beta, void* c, cudaDataType c_type, int ldc,
+                                          long long c_stride, int batch, cublasComputeType_t compute,
+                                          cublasGemmAlgo_t algo);
+cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                             int n, int k, const float* alpha, const void* a, cudaDataType a_type, int lda,
+                             const void* b, cudaDataType b_type, int ldb, const float* beta, void* c,
+                             cudaDataType c_type, int ldc);
 }
-#define cublasCreate_v2 cublasCreate
-inline cublasStatus_t cublasDestroy(cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-#define cublasDestroy_v2 cublasDestroy
-inline cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
-inline cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) { return CUBLAS_STATUS_SUCCESS; }
-inline cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t) {
-  return CUBLAS_STATUS_SUCCESS;
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                   int m, int n, int k, const void* alpha, const void* a, cudaDataType a_type,
+                                   int lda, const void* b, cudaDataType b_type, int ldb, const void* beta,
+                                   void* c, cudaDataType c_type, int ldc, cudaDataType compute,
+                                   cublasGemmAlgo_t algo) {  // as before CUDA 11
+  const cublasComputeType_t type = compute == CUDA_R_64F   ? CUBLAS_COMPUTE_64F
+                                   : compute == CUDA_R_32I ? CUBLAS_COMPUTE_32I
+                                   : compute == CUDA_R_16F ? CUBLAS_COMPUTE_16F
+                                                           : CUBLAS_COMPUTE_32F;
+  return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type,
+                      ldc, type, algo);
 }
 inline cublasStatus_t cublasSetAtomicsMode(cublasHandle_t, cublasAtomicsMode_t) {
   return CUBLAS_STATUS_SUCCESS;
@@ -87,91 +150,145 @@ inline cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
   *version = CUBLAS_VERSION;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline const char* cublasGetStatusName(cublasStatus_t s) {
-  return s == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_NOT_SUPPORTED";
-}
-inline const char* cublasGetStatusString(cublasStatus_t s) {
-  return s == CUBLAS_STATUS_SUCCESS ? "success" : "the requested functionality is not supported";
+
+// For each type of numbers T, whose real numbers are R.
+#define KLAB_CUBLAS_GEMM(X, T)                                                                          \
+  cublasStatus_t cublas##X##gemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, \
+                                 int m, int n, int k, const T* alpha, const T* a, int lda, const T* b,  \
+                                 int ldb, const T* beta, T* c, int ldc);                                \
+  cublasStatus_t cublas##X##gemmBatched(cublasHandle_t handle, cublasOperation_t op_a,                  \
+                                        cublasOperation_t op_b, int m, int n, int k, const T* alpha,    \
+                                        const T* const a[], int lda, const T* const b[], int ldb,       \
+                                        const T* beta, T* const c[], int ldc, int batch);               \
+  cublasStatus_t cublas##X##gemmStridedBatched(                                                         \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,       \
+      const T* alpha, const T* a, int lda, long long a_stride, const T* b, int ldb, long long b_stride, \
+      const T* beta, T* c, int ldc, long long c_stride, int batch);
+#define KLAB_CUBLAS_EACH(X, T, R)                                                                            \
+  KLAB_CUBLAS_GEMM(X, T)                                                                                     \
+  cublasStatus_t cublas##X##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int x_step, T* y, \
+                                 int y_step);                                                                \
+  cublasStatus_t cublas##X##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int x_step);            \
+  cublasStatus_t cublas##X##copy(cublasHandle_t handle, int n, const T* x, int x_step, T* y, int y_step);    \
+  cublasStatus_t cublas##X##swap(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step);          \
+  cublasStatus_t cublasI##X##amax_(cublasHandle_t handle, int n, const T* x, int x_step, int* result);       \
+  cublasStatus_t cublasI##X##amin_(cublasHandle_t handle, int n, const T* x, int x_step, int* result);       \
+  cublasStatus_t cublas##X##nrm2_(cublasHandle_t handle, int n, const T* x, int x_step, R* result);          \
+  cublasStatus_t cublas##X##asum_(cublasHandle_t handle, int n, const T* x, int x_step, R* result);          \
+  cublasStatus_t cublas##X##dot_(cublasHandle_t handle, int n, const T* x, int x_step, const T* y,           \
+                                 int y_step, T* result, int conjugate);                                      \
+  cublasStatus_t cublas##X##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha,  \
+                                 const T* a, int lda, const T* x, int x_step, const T* beta, T* y,           \
+                                 int y_step);                                                                \
+  cublasStatus_t cublas##X##ger_(cublasHandle_t handle, int m, int n, const T* alpha, const T* x,            \
+                                 int x_step, const T* y, int y_step, T* a, int lda, int conjugate);          \
+  cublasStatus_t cublas##X##symv(cublasHandle_t handle, cublasFillMode_t part, int n, const T* alpha,        \
+                                 const T* a, int lda, const T* x, int x_step, const T* beta, T* y,           \
+                                 int y_step);                                                                \
+  cublasStatus_t cublas##X##trsv(cublasHandle_t handle, cublasFillMode_t part, cublasOperation_t op,         \
+                                 cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step);   \
+  cublasStatus_t cublas##X##trmv(cublasHandle_t handle, cublasFillMode_t part, cublasOperation_t op,         \
+                                 cublasDiagType_t diagonal, int n, const T* a, int lda, T* x, int x_step);   \
+  cublasStatus_t cublas##X##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t part, int m, \
+                                 int n, const T* alpha, const T* a, int lda, const T* b, int ldb,            \
+                                 const T* beta, T* c, int ldc);                                              \
+  cublasStatus_t cublas##X##syrk(cublasHandle_t handle, cublasFillMode_t part, cublasOperation_t op, int n,  \
+                                 int k, const T* alpha, const T* a, int lda, const T* beta, T* c, int ldc);  \
+  cublasStatus_t cublas##X##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t part,        \
+                                 cublasOperation_t op, cublasDiagType_t diagonal, int m, int n,              \
+                                 const T* alpha, const T* a, int lda, T* b, int ldb);                        \
+  cublasStatus_t cublas##X##trmm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t part,        \
+                                 cublasOperation_t op, cublasDiagType_t diagonal, int m, int n,              \
+                                 const T* alpha, const T* a, int lda, const T* b, int ldb, T* c, int ldc);   \
+  cublasStatus_t cublas##X##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,      \
+                                 int m, int n, const T* alpha, const T* a, int lda, const T* beta,           \
+                                 const T* b, int ldb, T* c, int ldc);                                        \
+  cublasStatus_t cublas##X##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a,     \
+                                 int lda, const T* x, int x_step, T* c, int ldc);
+extern "C" {
+KLAB_CUBLAS_EACH(S, float, float)
+KLAB_CUBLAS_EACH(D, double, double)
+KLAB_CUBLAS_EACH(C, cuComplex, float)
+KLAB_CUBLAS_EACH(Z, cuDoubleComplex, double)
+KLAB_CUBLAS_GEMM(H, __half)
 }
 
+// Names that differ between the types.
+#define cublasIsamax cublasISamax_
+#define cublasIdamax cublasIDamax_
+#define cublasIcamax cublasICamax_
+#define cublasIzamax cublasIZamax_
+#define cublasIsamin cublasISamin_
+#define cublasIdamin cublasIDamin_
+#define cublasIcamin cublasICamin_
+#define cublasIzamin cublasIZamin_
+#define cublasSnrm2 cublasSnrm2_
+#define cublasDnrm2 cublasDnrm2_
+#define cublasScnrm2 cublasCnrm2_
+#define cublasDznrm2 cublasZnrm2_
+#define cublasSasum cublasSasum_
+#define cublasDasum cublasDasum_
+#define cublasScasum cublasCasum_
+#define cublasDzasum cublasZasum_
+#define KLAB_CUBLAS_NAMES(X, u, c, T)                                                                       \
+  inline cublasStatus_t cublas##X##dot##u(cublasHandle_t handle, int n, const T* x, int x_step, const T* y, \
+                                          int y_step, T* result) {                                          \
+    return cublas##X##dot_(handle, n, x, x_step, y, y_step, result, c);                                     \
+  }                                                                                                         \
+  inline cublasStatus_t cublas##X##ger##u(cublasHandle_t handle, int m, int n, const T* alpha, const T* x,  \
+                                          int x_step, const T* y, int y_step, T* a, int lda) {              \
+    return cublas##X##ger_(handle, m, n, alpha, x, x_step, y, y_step, a, lda, c);                           \
+  }
+KLAB_CUBLAS_NAMES(S, , 0, float)
+KLAB_CUBLAS_NAMES(D, , 0, double)
+KLAB_CUBLAS_NAMES(C, u, 0, cuComplex)
+KLAB_CUBLAS_NAMES(C, c, 1, cuComplex)
+KLAB_CUBLAS_NAMES(Z, u, 0, cuDoubleComplex)
+KLAB_CUBLAS_NAMES(Z, c, 1, cuDoubleComplex)
+#define cublasCreate_v2 cublasCreate
+#define cublasDestroy_v2 cublasDestroy
+#define cublasSetStream_v2 cublasSetStream
+#define cublasSgemm_v2 cublasSgemm
+#define cublasDgemm_v2 cublasDgemm
+#define cublasSgemv_v2 cublasSgemv
+#define cublasDgemv_v2 cublasDgemv
+#define cublasSdot_v2 cublasSdot
+#define cublasDdot_v2 cublasDdot
+#define cublasSaxpy_v2 cublasSaxpy
+#define cublasDaxpy_v2 cublasDaxpy
+#define cublasSscal_v2 cublasSscal
+#define cublasDscal_v2 cublasDscal
+
 #define KLAB_BLAS(name) KLAB_ABSENT(cublasStatus_t, "cuBLAS", name)
-#define KLAB_BLAS_EACH(rest) \
-  KLAB_BLAS(cublasS##rest)   \
-  KLAB_BLAS(cublasD##rest)   \
-  KLAB_BLAS(cublasC##rest)   \
+#define KLAB_BLAS_ABSENT(rest) \
+  KLAB_BLAS(cublasS##rest)     \
+  KLAB_BLAS(cublasD##rest)     \
+  KLAB_BLAS(cublasC##rest)     \
   KLAB_BLAS(cublasZ##rest)
-KLAB_BLAS_EACH(gemm)
-KLAB_BLAS_EACH(gemmBatched)
-KLAB_BLAS_EACH(gemmStridedBatched)
-KLAB_BLAS_EACH(gemv)
-KLAB_BLAS_EACH(gemvBatched)
-KLAB_BLAS_EACH(gemvStridedBatched)
-KLAB_BLAS_EACH(gbmv)
-KLAB_BLAS_EACH(axpy)
-KLAB_BLAS_EACH(scal)
-KLAB_BLAS_EACH(copy)
-KLAB_BLAS_EACH(swap)
-KLAB_BLAS_EACH(rot)
-KLAB_BLAS_EACH(rotg)
-KLAB_BLAS_EACH(trsm)
-KLAB_BLAS_EACH(trsmBatched)
-KLAB_BLAS_EACH(trmm)
-KLAB_BLAS_EACH(trsv)
-KLAB_BLAS_EACH(trmv)
-KLAB_BLAS_EACH(symm)
-KLAB_BLAS_EACH(symv)
-KLAB_BLAS_EACH(syrk)
-KLAB_BLAS_EACH(syr2k)
-KLAB_BLAS_EACH(syr)
-KLAB_BLAS_EACH(geam)
-KLAB_BLAS_EACH(dgmm)
-KLAB_BLAS_EACH(getrfBatched)
-KLAB_BLAS_EACH(getriBatched)
-KLAB_BLAS_EACH(getrsBatched)
-KLAB_BLAS_EACH(geqrfBatched)
-KLAB_BLAS_EACH(gelsBatched)
-KLAB_BLAS_EACH(matinvBatched)
-KLAB_BLAS(cublasSdot)
-KLAB_BLAS(cublasDdot)
-KLAB_BLAS(cublasCdotu)
-KLAB_BLAS(cublasCdotc)
-KLAB_BLAS(cublasZdotu)
-KLAB_BLAS(cublasZdotc)
-KLAB_BLAS(cublasSnrm2)
-KLAB_BLAS(cublasDnrm2)
-KLAB_BLAS(cublasScnrm2)
-KLAB_BLAS(cublasDznrm2)
-KLAB_BLAS(cublasSasum)
-KLAB_BLAS(cublasDasum)
-KLAB_BLAS(cublasIsamax)
-KLAB_BLAS(cublasIdamax)
-KLAB_BLAS(cublasIsamin)
-KLAB_BLAS(cublasIdamin)
-KLAB_BLAS(cublasSger)
-KLAB_BLAS(cublasDger)
-KLAB_BLAS(cublasHgemm)
-KLAB_BLAS(cublasHgemmBatched)
-KLAB_BLAS(cublasHgemmStridedBatched)
-KLAB_BLAS(cublasSgemmEx)
-KLAB_BLAS(cublasGemmEx)
-KLAB_BLAS(cublasGemmBatchedEx)
-KLAB_BLAS(cublasGemmStridedBatchedEx)
+KLAB_BLAS_ABSENT(gemvBatched)
+KLAB_BLAS_ABSENT(gemvStridedBatched)
+KLAB_BLAS_ABSENT(gbmv)
+KLAB_BLAS_ABSENT(rot)
+KLAB_BLAS_ABSENT(rotg)
+KLAB_BLAS_ABSENT(trsmBatched)
+KLAB_BLAS_ABSENT(syr2k)
+KLAB_BLAS_ABSENT(syr)
+KLAB_BLAS_ABSENT(syr2)
+KLAB_BLAS_ABSENT(getrfBatched)
+KLAB_BLAS_ABSENT(getriBatched)
+KLAB_BLAS_ABSENT(getrsBatched)
+KLAB_BLAS_ABSENT(geqrfBatched)
+KLAB_BLAS_ABSENT(gelsBatched)
+KLAB_BLAS_ABSENT(matinvBatched)
 KLAB_BLAS(cublasAxpyEx)
 KLAB_BLAS(cublasDotEx)
 KLAB_BLAS(cublasNrm2Ex)
 KLAB_BLAS(cublasScalEx)
+KLAB_BLAS(cublasCsscal)
+KLAB_BLAS(cublasZdscal)
 KLAB_BLAS(cublasCherk)
 KLAB_BLAS(cublasZherk)
 KLAB_BLAS(cublasChemm)
 KLAB_BLAS(cublasZhemm)
-KLAB_BLAS(cublasSetVector)
-KLAB_BLAS(cublasGetVector)
-KLAB_BLAS(cublasSetMatrix)
-KLAB_BLAS(cublasGetMatrix)
-KLAB_BLAS(cublasSetVectorAsync)
-KLAB_BLAS(cublasGetVectorAsync)
-KLAB_BLAS(cublasSetMatrixAsync)
-KLAB_BLAS(cublasGetMatrixAsync)
-KLAB_BLAS(cublasGetStream)
-KLAB_BLAS(cublasGetMathMode)
-KLAB_BLAS(cublasGetPointerMode)
+KLAB_BLAS(cublasChemv)
+KLAB_BLAS(cublasZhemv)

@@ -1,4 +1,4 @@
-// cuRAND's host side: types, and functions that are not on the host (absent.h).
+// cuRAND's host side: Philox4x32-10, MRG32k3a and XORWOW, into memory of the device or the host.
 #pragma once
 
 #include <klab_cuda/absent.h>
@@ -29,23 +29,38 @@ typedef enum curandRngType {
   CURAND_RNG_QUASI_DEFAULT = 200,
   CURAND_RNG_QUASI_SOBOL32 = 201
 } curandRngType_t;
+typedef enum curandOrdering {
+  CURAND_ORDERING_PSEUDO_BEST = 100,
+  CURAND_ORDERING_PSEUDO_DEFAULT = 101,
+  CURAND_ORDERING_PSEUDO_SEEDED = 102,
+  CURAND_ORDERING_PSEUDO_LEGACY = 103,
+  CURAND_ORDERING_PSEUDO_DYNAMIC = 104,
+  CURAND_ORDERING_QUASI_DEFAULT = 201
+} curandOrdering_t;
+
+extern "C" {
+curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type);
+curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t type);
+curandStatus_t curandDestroyGenerator(curandGenerator_t generator);
+curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);
+curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
+curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order);
+curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream);
+curandStatus_t curandGenerateSeeds(curandGenerator_t generator);
+curandStatus_t curandGenerate(curandGenerator_t generator, unsigned* to, size_t n);
+curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* to, size_t n);
+curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* to, size_t n);
+curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* to, size_t n, float mean,
+                                    float deviation);
+curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double* to, size_t n, double mean,
+                                          double deviation);
+curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float* to, size_t n, float mean,
+                                       float deviation);
+curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double* to, size_t n, double mean,
+                                             double deviation);
+curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned* to, size_t n, double lambda);
+curandStatus_t curandGetVersion(int* version);
+}
 #define KLAB_RAND(name) KLAB_ABSENT(curandStatus_t, "cuRAND", name)
-KLAB_RAND(curandCreateGenerator)
-KLAB_RAND(curandCreateGeneratorHost)
-KLAB_RAND(curandDestroyGenerator)
-KLAB_RAND(curandSetPseudoRandomGeneratorSeed)
-KLAB_RAND(curandSetGeneratorOffset)
-KLAB_RAND(curandSetGeneratorOrdering)
-KLAB_RAND(curandSetStream)
 KLAB_RAND(curandSetQuasiRandomGeneratorDimensions)
-KLAB_RAND(curandGenerate)
 KLAB_RAND(curandGenerateLongLong)
-KLAB_RAND(curandGenerateUniform)
-KLAB_RAND(curandGenerateUniformDouble)
-KLAB_RAND(curandGenerateNormal)
-KLAB_RAND(curandGenerateNormalDouble)
-KLAB_RAND(curandGenerateLogNormal)
-KLAB_RAND(curandGenerateLogNormalDouble)
-KLAB_RAND(curandGeneratePoisson)
-KLAB_RAND(curandGenerateSeeds)
-KLAB_RAND(curandGetVersion)

@@ -58,3 +58,33 @@ KLAB_SIMT_INLINE int __half2uint_rn(__half h) { return int(__builtin_rintf(float
 KLAB_SIMT_INLINE int __half2int_ru(__half h) { return int(__builtin_ceilf(float(h))); }
 KLAB_SIMT_INLINE __half __ushort2half_rn(unsigned short x) { return __half(float(x)); }
 KLAB_SIMT_INLINE __half __short2half_rn(short x) { return __half(float(x)); }
+
+// The bits of such numbers.
+struct __half_raw {
+  unsigned short x;
+  __half_raw() = default;
+  KLAB_SIMT_INLINE __half_raw(unsigned short bits) : x(bits) {}             // NOLINT: as in CUDA
+  KLAB_SIMT_INLINE __half_raw(__half h) : x(h.bits) {}                      // NOLINT
+  KLAB_SIMT_INLINE operator __half() const { return __ushort_as_half(x); }  // NOLINT
+};
+struct __nv_bfloat16_raw {
+  unsigned short x;
+  __nv_bfloat16_raw() = default;
+  KLAB_SIMT_INLINE __nv_bfloat16_raw(unsigned short bits) : x(bits) {}                 // NOLINT
+  KLAB_SIMT_INLINE __nv_bfloat16_raw(__nv_bfloat16 h) : x(h.bits) {}                   // NOLINT
+  KLAB_SIMT_INLINE operator __nv_bfloat16() const { return __ushort_as_bfloat16(x); }  // NOLINT
+};
+struct __half2_raw {
+  unsigned short x, y;
+  __half2_raw() = default;
+  KLAB_SIMT_INLINE __half2_raw(__half2 h) : x(h.x.bits), y(h.y.bits) {}                             // NOLINT
+  KLAB_SIMT_INLINE operator __half2() const { return {__ushort_as_half(x), __ushort_as_half(y)}; }  // NOLINT
+};
+struct __nv_bfloat162_raw {
+  unsigned short x, y;
+  __nv_bfloat162_raw() = default;
+  KLAB_SIMT_INLINE __nv_bfloat162_raw(__nv_bfloat162 h) : x(h.x.bits), y(h.y.bits) {}  // NOLINT
+  KLAB_SIMT_INLINE operator __nv_bfloat162() const {                                   // NOLINT
+    return {__ushort_as_bfloat16(x), __ushort_as_bfloat16(y)};
+  }
+};

@@ -1,0 +1,140 @@
+// Finds work in one stream that uses memory which work in another has written, or reads, with nothing that orders the
+// two. Work runs when it is submitted, so the results are those of one order among several.
+#include <algorithm>
+#include <deque>
+
+#include "harness/cuda_program/stream_state.h"
+#include "harness/simt/trace.h"
+
+namespace klab::program {
+
+void StreamClock::add(uint64_t stream, uint64_t number) {
+  const auto at = std::ranges::find_if(list_, [=](const auto& e) { return e.first == stream; });
+  if (at == list_.end())
+    list_.emplace_back(stream, number);
+  else
+    at->second = std::max(at->second, number);
+}
+
+void StreamClock::add(const StreamClock& other) {
+  for (const auto& [stream, number] : other.list_) add(stream, number);
+}
+
+bool StreamClock::covers(uint64_t stream, uint64_t number) const {
+  return std::ranges::any_of(list_, [=](const auto& e) { return e.first == stream && e.second >= number; });
+}
+
+namespace {
+
+struct Done {
+  uint64_t stream, number;
+  simt::EarlierWork work;
+};
+
+/// What the host has not waited for, oldest first.
+std::deque<Done>& pending() {
+  static auto& list = *new std::deque<Done>;
+  return list;
+}
+/// The oldest is forgotten beyond that many.
+constexpr size_t kMostPending = 256;
+
+struct Running {
+  CUstream_st* stream = nullptr;
+  std::vector<simt::EarlierWork> unordered;  // earlier work that it is not ordered behind
+  int line = 0;
+} running_work;
+
+std::string at_line(int line) { return line > 0 ? " at line " + std::to_string(line) : ""; }
+
+void remember(uint32_t first, uint32_t end, const std::string& what) {
+  const CUstream_st& s = *running_work.stream;
+  if (pending().size() >= kMostPending) pending().pop_front();
+  pending().push_back({s.id, s.done, {first, end, what}});
+}
+
+bool counts() { return running_work.stream != nullptr && has_streams(); }
+
+}  // namespace
+
+void host_waited_for(const StreamClock& work) {
+  std::erase_if(pending(), [&](const Done& d) { return work.covers(d.stream, d.number); });
+}
+void host_waited_for_all() { pending().clear(); }
+
+void run_in(CUstream_st& s, const std::vector<CUstream_st*>& others, const Work& work) {
+  for (const CUstream_st* o : others) {
+    s.before.add(o->before);
+    s.before.add(o->id, o->done);
+  }
+  s.done = ++state().work_number;
+  Running before = std::exchange(running_work, {&s, {}, 0});
+  if (has_streams()) {
+    const void* place = state().place_of_launch;
+    running_work.line = (place != nullptr ? simt::source_of(place) : place_of_call()).line;
+    for (const Done& d : pending())
+      if (d.stream != s.id && !s.before.covers(d.stream, d.number)) running_work.unordered.push_back(d.work);
+  }
+  const struct Back {
+    Running& before;
+    ~Back() { running_work = std::move(before); }
+  } back{before};
+  work();
+}
+
+void launch_in_stream(const simt::Launch& launch, const std::string& kernel) {
+  if (!counts()) return simt::launch(launch);
+  const int line = running_work.line;
+  const simt::InStreams place{running_work.unordered, at_line(line)};
+  const struct Set {
+    explicit Set(const simt::InStreams& one) { simt::in_streams = &one; }
+    ~Set() { simt::in_streams = nullptr; }
+  } set{place};
+  const uint32_t first = simt::Trace::new_intervals(1);
+  simt::launch(launch);
+  remember(first, simt::Trace::new_intervals(1),
+           "kernel " + kernel + (line > 0 ? ", launched" + at_line(line) + "," : ""));
+}
+
+void touches_in_stream(const void* p, size_t bytes, bool write) {
+  if (!counts() || !simt::is_device(p) || bytes == 0) return;
+  simt::Allocation* a = simt::allocation_at(p);
+  if (a == nullptr || !a->live || a->home == simt::Home::pinned) return;
+  const uint32_t now = simt::Trace::new_intervals(2);
+  const auto offset = size_t(static_cast<const char*>(p) - a->begin);
+  simt::Cell* cells = simt::shadow_of(*a);
+  bool told = false;
+  const auto check = [&](uint32_t interval, bool other_writes) {
+    if (told || interval == 0) return;
+    for (const simt::EarlierWork& w : running_work.unordered) {
+      if (interval < w.first || interval >= w.end) continue;
+      told = true;
+      add_host_finding(simt::Kind::not_synchronized,
+                       std::string(write ? "writes " : "reads ") + a->name + ", which " + w.what +
+                           (other_writes ? " has written" : " has read") +
+                           " in another stream; nothing orders this call behind it (cudaStreamWaitEvent, "
+                           "cudaStreamSynchronize)");
+      return;
+    }
+  };
+  // Words of which a part is accessed are left alone: whose the other bytes are is not known.
+  for (size_t w = (offset + 3) / 4; w < (offset + bytes) / 4; ++w) {
+    simt::Cell& c = cells[w];
+    if (c.split == 0) {
+      check(c.write_interval, true);
+      if (write) check(c.read_interval, false);
+    }
+    c.split = 0;
+    (write ? c.write_interval : c.read_interval) = now;
+    if (write) {
+      c.writer = 0;
+      c.write_atomic = false;
+    } else {
+      c.reader = simt::Cell::kGrid;
+      c.read_atomic = false;
+    }
+  }
+  remember(now, now + 1, std::string(write ? "the copy or fill" : "the copy") + at_line(running_work.line));
+}
+
+}  // namespace klab::program
