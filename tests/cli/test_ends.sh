@@ -43,7 +43,7 @@ cc -shared -fPIC -o "$tmp/ends.so" "$tmp/ends.c" -lpthread || fail "the test's o
 # ends HOW FAULT [ARGUMENT...]: the check fails by that name, and 01_naive passes.
 ends() {
   local how=$1 fault=$2; shift 2
-  KLAB_TEST_END=$how LD_PRELOAD=$tmp/ends.so "$klab" check matmul.cpu.01_naive matmul.cpu.90_openblas --shape 3,5,7 --limit 5 "$@" \
+  KLAB_TEST_END=$how LD_PRELOAD=$tmp/ends.so "$klab" check matmul.cpu.01_naive matmul.cpu.90_openblas --shape 3,5,7 --limit 3 "$@" \
     >"$tmp/out" 2>"$tmp/err"
   local code=$?
   [[ $code -eq 1 ]] || fail "$how $*: exit code $code"
@@ -60,7 +60,7 @@ ends exit_from_a_thread "ends the process"
 ends abort "crash"
 ends kill "crash"
 ends loop "does not end"
-grep -q "stopped after 5 s in one call" "$tmp/out" || { cat "$tmp/out"; fail "the limit is not named"; }
+grep -q "stopped after 3 s in one call" "$tmp/out" || { cat "$tmp/out"; fail "the limit is not named"; }
 ends wait "does not end" --json
 ends thread "works after it has returned"
 ends prints "never written\|wrong value\|not finite"  # it writes no result, and what it prints is no answer
