@@ -30,7 +30,7 @@ class ProcessState {
 /// Returns the number that the next opened file gets, the smallest that is free. -1 where that cannot be told.
 int next_file();
 /// Says what has happened to open files since next_file() was `before`, and closes the first that was left open: "a file is left
-/// open: /tmp/x". Empty where nothing has.
+/// open: data.bin". Empty where nothing has.
 std::string file_left(int before);
 
 /// The arithmetic of OpenMP's threads against this thread's, put right where it differs: "a worker thread's

@@ -317,6 +317,63 @@ TEST_F(Detectors, RepetitionSeesAnotherOrder) {
         {9, 17, 33});
 }
 
+TEST_F(Detectors, ErrorsThatAreAllLargeAreTooLargeTogether) {
+  // Each error is within the bound of its element: three standard deviations of the roundings, of alternating sign.
+  alone(Detector::whole_outputs,
+        calling("probe_matmul",
+                [](ShapeView shape, std::span<void* const> p) {
+                  product(shape, p, false);
+                  const int64_t n = shape[1], depth = shape[2];
+                  const auto *a = static_cast<const float*>(p[0]), *b = static_cast<const float*>(p[1]);
+                  for (int64_t i = 0; i < shape[0] * n; ++i) {
+                    double size = 0;
+                    for (int64_t k = 0; k < depth; ++k)
+                      size += std::abs(double(a[i / n * depth + k]) * b[k * n + i % n]);
+                    const double error = 3 * 0x1p-24 * std::sqrt(double(depth)) * size;
+                    static_cast<float*>(p[2])[i] += float(i % 2 ? error : -error);
+                  }
+                }),
+        {30, 30, 64});
+}
+
+TEST_F(Detectors, AnInputRoundedToSixteenBitsShowsInAllElements) {
+  // Over a long sum the bound of an element is wider than what the rounding of one factor makes.
+  alone(Detector::sixteen_bits,
+        calling("probe_matmul",
+                [](ShapeView shape, std::span<void* const> p) {
+                  std::vector<float> rounded(static_cast<const float*>(p[0]),
+                                             static_cast<const float*>(p[0]) + shape[0] * shape[2]);
+                  for (float& v : rounded) {
+                    const auto bits = std::bit_cast<uint32_t>(v);
+                    v = std::bit_cast<float>((bits + 0xFFFU + (bits >> 13 & 1U)) & 0xFFFFE000U);
+                  }
+                  void* const with_rounded[] = {rounded.data(), p[1], p[2]};
+                  product(shape, with_rounded, false);
+                }),
+        {8, 7, 8192});
+}
+
+/// Overwrites what earlier calls have left below this one.
+__attribute__((noinline)) void clear_stack() {
+  volatile char below[1 << 17];
+  for (volatile char& byte : below) byte = 0;
+}
+
+TEST_F(Detectors, TheStackHoldsGarbage) {
+  const Variant v = sum_each([](const Sum& x) {
+    x.all();
+    float scratch[1024];
+    __asm__ volatile("" : "=m"(scratch));  // for the compiler it has values
+    // Single values may be anything by chance.
+    const auto garbage = std::ranges::count_if(scratch, [](float value) { return std::isnan(value); });
+    if (garbage > 100 && x.n > 0) x.c[0] += 1;
+  });
+  EXPECT_FALSE(checked(v, {17}).failures.empty());
+  clear_stack();
+  const Without off(Detector::stack);
+  for (const Failure& f : checked(v, {17}).failures) ADD_FAILURE() << failure_text(f);
+}
+
 TEST_F(Detectors, PairsOfConditionsMeet) {
   alone(Detector::pairs_of_conditions, calling("probe_matmul", [](ShapeView shape, std::span<void* const> p) {
           product(shape, p, false);
