@@ -8,6 +8,7 @@
 
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
+#include "harness/step/arguments.h"
 #include "harness/step/lesson.h"
 
 namespace klab {
@@ -156,6 +157,8 @@ std::string work_text(const Step& step, const Variant& from) {
   text += header_line("NEEDS", text_of("NEEDS"));
   const std::string source = read_text(root / source_path(from));
   if (&from != step.own) text += tools_text(read_text(root / source_path(*step.own)), source);
+  for (const auto& [name, meaning] : arguments_of(step.op->op.name))
+    text += header_line("ARGUMENT", "x." + name + (meaning.empty() ? "" : ": " + meaning));
   text += header_line(
       "FROM",
       from.id + ", whose code as klab has it follows. Make the change, then: klab step --check " + step.name +
