@@ -6,8 +6,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   execute_process(COMMAND git rev-parse --show-toplevel WORKING_DIRECTORY ${KLAB_SOURCE} OUTPUT_VARIABLE top
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   file(REAL_PATH "${KLAB_SOURCE}" here)
-  # A source tree unpacked inside another checkout has no commit of its own.
-  if(NOT failed AND top STREQUAL here)
+  # klab's sources unpacked inside another checkout have no commit of their own; a project in a folder of one has.
+  if(NOT failed AND (KLAB_ANYWHERE OR top STREQUAL here))
     execute_process(COMMAND git describe --always --abbrev=12 WORKING_DIRECTORY ${KLAB_SOURCE}
                     OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(described)

@@ -1,15 +1,17 @@
 # Compiler flags in one place. Link klab_flags to get them.
 option(KLAB_TESTS "Build the tests" ON)
 set(werror OFF)
-if(PROJECT_NAME STREQUAL "klab")
+if(PROJECT_NAME STREQUAL "klab" AND PROJECT_IS_TOP_LEVEL)
   set(werror ON)
 endif()
 option(KLAB_WERROR "Treat warnings as errors: in klab's own code, not in yours" ${werror})
 option(KLAB_BUNDLE "Gather one folder that runs elsewhere (target bundle)" OFF)
 option(KLAB_ASAN "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)  # whoever times kernels means optimized ones
+# Timed kernels are optimized ones, also where klab is a folder of another project.
+get_property(several_configurations GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(NOT CMAKE_BUILD_TYPE AND NOT several_configurations)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 if(PROJECT_NAME STREQUAL "klab")
   set(CMAKE_CXX_STANDARD 20)

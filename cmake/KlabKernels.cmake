@@ -116,15 +116,17 @@ function(klab_cuda_host_objects target traced rooms)
 endfunction()
 
 # Flags of CUDA code for the host, klab's kernels' and other programs'.
-set(klab_cuda_host_common -fno-plt -ffp-contract=off -fno-math-errno)
+# Cached, since klab_add_kernels() also runs in the scope of a project that has klab as a folder.
+set(klab_cuda_host_common -fno-plt -ffp-contract=off -fno-math-errno CACHE INTERNAL "")
 # One access of the source is one of the object: nothing is vectorized, unrolled, duplicated (threading jumps, unswitching and
 # splitting loops, reordering blocks all do) or merged with another. Checked are indexes beyond an array that still meet
 # memory of the kernel: the next array, the next row.
 set(klab_cuda_host_traced -O1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=1 --param=tsan-distinguish-volatile=1
     -fsanitize-coverage=trace-pc -fno-tree-vectorize -fno-unroll-loops -fno-thread-jumps -fno-unswitch-loops -fno-split-loops
-    -fno-crossjumping -fno-tree-tail-merge -fno-reorder-blocks -fno-reorder-blocks-and-partition -fsanitize=bounds-strict)
+    -fno-crossjumping -fno-tree-tail-merge -fno-reorder-blocks -fno-reorder-blocks-and-partition -fsanitize=bounds-strict
+    CACHE INTERNAL "")
 # The branches are counted, so that a kernel that never ends is ended.
-set(klab_cuda_host_plain -O2 -fsanitize-coverage=trace-pc)
+set(klab_cuda_host_plain -O2 -fsanitize-coverage=trace-pc CACHE INTERNAL "")
 
 function(klab_cuda_host_flags target traced)
   # Hidden: an inline function that is instrumented here must not replace the program's own.
@@ -174,6 +176,19 @@ function(klab_vectors_precompiled target headers)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
+# klab_project_info(<name> <root>): the object library <name>_project with the commit of another project than klab, which its
+# rows carry. Looked up at every build, as klab's own is (KlabBuildInfo.cmake).
+function(klab_project_info name root)
+  set(output ${PROJECT_BINARY_DIR}/generated/${name}_project.cpp)
+  set(command ${CMAKE_COMMAND} -DKLAB_SOURCE=${root} -DKLAB_ANYWHERE=ON -DKLAB_OUTPUT=${output} -DKLAB_PROJECT=${name}
+              -DKLAB_TEMPLATE=${KLAB_HOME}/cmake/project_info.cpp.in -P ${KLAB_HOME}/cmake/KlabBuildInfo.cmake)
+  execute_process(COMMAND ${command})
+  add_custom_target(${name}_project_info COMMAND ${command} BYPRODUCTS ${output} VERBATIM)
+  add_library(${name}_project OBJECT ${output})
+  target_link_libraries(${name}_project PRIVATE klab_flags klab::core)
+  add_dependencies(${name}_project ${name}_project_info)
+endfunction()
+
 function(klab_add_kernels root)
   cmake_parse_arguments(PARSE_ARGV 1 kernels "" "NAME" "LINK")
   if(kernels_UNPARSED_ARGUMENTS)
@@ -188,6 +203,11 @@ function(klab_add_kernels root)
     set(name ${kernels_NAME})
   endif()
   klab_check_layout(${root})
+  # As klab's own files are compiled, whatever the project sets for its others: precompiled headers fit one dialect only.
+  set(CMAKE_CXX_STANDARD 20)
+  set(CMAKE_CXX_STANDARD_REQUIRED ON)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # read by `step`
 
   add_library(${name}_contracts_of_ops INTERFACE)
   klab_room_headers(${name}_contracts_of_ops reference ${root})
@@ -224,7 +244,12 @@ function(klab_add_kernels root)
 
   # A lab's table of ops waits for a person; its commands do, too.
   file(GLOB tables CONFIGURE_DEPENDS ${root}/labs/*/lab.cpp)
-  set(all)
+  set(project)
+  if(NOT root STREQUAL KLAB_HOME)
+    klab_project_info(${name} ${root})
+    set(project ${name}_project)
+  endif()
+  set(all ${project})
   foreach(table IN LISTS tables)
     get_filename_component(lab ${table} DIRECTORY)
     get_filename_component(lab ${lab} NAME)
@@ -269,7 +294,7 @@ function(klab_add_kernels root)
       add_custom_target(${name}_${number})
       add_dependencies(${name}_${number} ${name})
     else()
-      klab_program(${name}_${number} ${PROJECT_BINARY_DIR}/labs/${number} ${name} OBJECTS ${target} OPS ${name} ${ops_of_lab})
+      klab_program(${name}_${number} ${PROJECT_BINARY_DIR}/labs/${number} ${name} OBJECTS ${target} ${project} OPS ${name} ${ops_of_lab})
       list(APPEND programs ${name}_${number})
     endif()
     if(TARGET klab_run_only AND ops_of_lab)

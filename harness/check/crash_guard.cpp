@@ -1,6 +1,8 @@
 #include "harness/check/crash_guard.h"
 
 #include <dlfcn.h>
+#include <execinfo.h>
+#include <fmt/core.h>
 #include <omp.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,7 +11,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "harness/check/work_notes.h"
 #include "harness/core/guarded.h"
@@ -31,19 +35,52 @@ thread_local sigjmp_buf way_out;
 thread_local bool has_way_out = false;  // survive() is on this thread's stack
 thread_local int level_there = 0;       // of parallel regions
 
+uintptr_t place_of_fault(const void* context) {
+#if defined(__x86_64__)
+  return uintptr_t(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return uintptr_t(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  (void)context;
+  return 0;
+#endif
+}
+
 /// The C library's own code may hold its locks: what crashed there cannot be left behind.
 bool in_c_library(const void* context) {
-#if defined(__x86_64__)
-  const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-  const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
-#else
-  const uintptr_t at = 0;
-  (void)context;
-#endif
   Dl_info here{}, there{};
-  if (dladdr(reinterpret_cast<const void*>(at), &here) == 0) return false;  // a jump to nowhere
+  if (dladdr(reinterpret_cast<const void*>(place_of_fault(context)), &here) == 0)
+    return false;  // a jump to nowhere
   return dladdr(reinterpret_cast<const void*>(&::abort), &there) != 0 && here.dli_fbase == there.dli_fbase;
+}
+
+// The place of the last crash in a module that was loaded while the process ran: its file, and the offset in it.
+char crash_file[256];
+uintptr_t crash_offset = 0;
+
+/// Returns whether the address is in a loaded module that is neither a library nor this program, and records it if so.
+bool is_in_module(uintptr_t at) {
+  Dl_info there{}, here{};
+  if (at == 0 || dladdr(reinterpret_cast<const void*>(at), &there) == 0 || there.dli_fname == nullptr)
+    return false;
+  if (dladdr(reinterpret_cast<const void*>(&is_in_module), &here) != 0 && here.dli_fbase == there.dli_fbase)
+    return false;
+  const char* slash = strrchr(there.dli_fname, '/');
+  const char* name = slash == nullptr ? there.dli_fname : slash + 1;
+  if (strncmp(name, "lib", 3) == 0 || strncmp(name, "ld-", 3) == 0) return false;
+  strncpy(crash_file, there.dli_fname, sizeof crash_file - 1);
+  crash_offset = at - reinterpret_cast<uintptr_t>(there.dli_fbase);
+  return true;
+}
+
+/// Records where a loaded module crashed: at the instruction itself, or at its call of what crashed.
+void note_place(const void* context) {
+  crash_offset = 0;
+  if (is_in_module(place_of_fault(context))) return;
+  void* frames[24];
+  const int count = backtrace(frames, int(std::size(frames)));
+  for (int i = 0; i < count; ++i)
+    if (is_in_module(reinterpret_cast<uintptr_t>(frames[i]) - 1)) return;
 }
 
 bool can_be_left(int signal, const void* context) {
@@ -59,6 +96,7 @@ void say(const char* text) {
 void handle(int signal, siginfo_t* info, void* context) {
   if (mend_memory_fault(signal, info, context)) return;
   simt::kernel_fault(signal, info, context);
+  note_place(context);
   if (can_be_left(signal, context)) {
     has_way_out = false;
     siglongjmp(way_out, signal);
@@ -67,6 +105,11 @@ void handle(int signal, siginfo_t* info, void* context) {
   for (size_t i = 0; i < kCount; ++i) {
     if (kSignals[i] == signal) name = kNames[i];
     sigaction(kSignals[i], &previous[i], nullptr);
+  }
+  if (crash_offset != 0) {
+    char place[sizeof crash_file + 32];
+    snprintf(place, sizeof place, "klab: place %s+0x%zx\n", crash_file, size_t(crash_offset));
+    say(place);
   }
   say("klab: ");
   say(name);
@@ -80,6 +123,8 @@ void handle(int signal, siginfo_t* info, void* context) {
 
 CrashGuard::CrashGuard() {
   doing("checking");
+  void* warm[1];
+  backtrace(warm, 1);  // loads what it needs, which a signal handler must not
   stack_t mine{};
   mine.ss_sp = stack;
   mine.ss_size = sizeof stack;
@@ -105,6 +150,7 @@ std::optional<std::string> CrashGuard::survive(const std::function<void()>& call
     for (size_t i = 0; i < kCount; ++i)
       if (kSignals[i] == signal) name = kNames[i];
     if (signal == SIGFPE) name += " (an integer division by zero, or one that overflows)";
+    if (crash_offset != 0) name += fmt::format(", at {}+0x{:x}", crash_file, crash_offset);
     return name;
   }
   has_way_out = true;

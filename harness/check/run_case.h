@@ -69,6 +69,12 @@ class Trial {
   /// (nondeterministic) and from one that is right in fresh buffers only (stale).
   Outcome run(const Given& given);
 
+  /// The same without asking why: one run, and its failure, if there is one.
+  std::optional<Failure> failure(const Given& given) {
+    if (auto failure = execute(given)) return failure;
+    return judge(given).failure;
+  }
+
   /// Whether CUDA variants on the host run with every access watched from now on. A block that takes more than `most`
   /// steps, when that is not 0, is too long for it: it runs again unwatched, and what was seen of it until then counts.
   void watch(bool every_access, uint64_t most = 0) {

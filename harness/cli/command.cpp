@@ -5,18 +5,23 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
 #include <new>
+#include <sstream>
 
 #include "harness/cli/number_option.h"
+#include "harness/core/project_info.h"
 #include "harness/core/select.h"
 #include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
+#include "harness/report/wrap.h"
 #include "harness/timing/machine.h"
+#include "harness/timing/processor_quota.h"
 
 namespace klab {
 namespace {
@@ -59,35 +64,85 @@ int complain_of_extras(const CLI::App& root, const CLI::App* command,
     for (const CLI::Option* option : (command ? command : &root)->get_options())
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     const std::string kind = command ? "option of '" + command->get_name() + "'" : "option";
-    return complain(not_found_text(kind, wrong, names) + "\nklab " +
+    return complain(not_found_text(kind, wrong, names) + "\n" + project_info().name + " " +
                     (command ? command->get_name() + " " : "") + "--help lists the options.");
   }
   if (command != nullptr)
-    return complain("'" + command->get_name() + "' does not take '" + first + "' here\nklab " +
-                    command->get_name() + " --help says what it takes.");
+    return complain("'" + command->get_name() + "' does not take '" + first + "' here\n" +
+                    project_info().name + " " + command->get_name() + " --help says what it takes.");
   std::vector<std::string> names;
   for (const Command& c : commands()) names.push_back(c.name);
   names.insert(names.end(), {"test", "tidy", "format"});  // commands of the launcher
-  return complain(not_found_text("command", first, names) + "\nklab --help lists the commands.");
+  return complain(not_found_text("command", first, names) + "\n" + project_info().name +
+                  " --help lists the commands.");
+}
+
+/// Sets the number of threads: as asked; else all, or what a quota of processor time allows. A number that the environment
+/// asks of OpenMP is left alone.
+void choose_threads() {
+  if (settings().threads > 0) return omp_set_num_threads(settings().threads);
+  const char* asked = std::getenv("OMP_NUM_THREADS");
+  if (asked != nullptr && *asked != '\0') return;
+  const auto quota = processor_quota();
+  const int all = omp_get_max_threads(), within = threads_within_quota(all, quota);
+  if (within == all) return;
+  omp_set_num_threads(within);
+  setenv("OMP_NUM_THREADS", std::to_string(within).c_str(), 1);  // processes started from here need no note
+  std::fprintf(stderr,
+               "klab: a control group gives this process %.2g of %d processors: %d thread%s (--threads sets "
+               "another number)\n",
+               *quota, all, within, within == 1 ? "" : "s");
+}
+
+constexpr int kDescriptions = 26;  // the column in which descriptions of options begin
+
+/// Replaces klab as the name of the program, "klab check", by the present one's.
+std::string named_here(std::string text) {
+  const std::string& name = project_info().name;
+  if (name == "klab") return text;
+  const std::string from = "klab ";
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += name.size() + 1) {
+    const bool alone =
+        at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '/');
+    const bool command =
+        at + from.size() < text.size() && std::islower(static_cast<unsigned char>(text[at + from.size()]));
+    if (alone && command) text.replace(at, from.size(), name + " ");
+  }
+  return text;
+}
+
+/// Returns the help of the command that was asked for. What does not fit goes on below the descriptions.
+std::string help_text(const CLI::App& root) {
+  std::string text;
+  std::istringstream in(root.help());
+  for (std::string line; std::getline(in, line);)
+    text += fitted(line + "\n", paper(), line.starts_with("  ") ? kDescriptions - 2 : 0);
+  return text;
 }
 
 int parse_and_run(int argc, const char* const* argv) {
-  CLI::App root("klab: a kernel-optimization lab.", "klab");
+  const std::string& name_here = project_info().name;
+  const bool own = name_here != "klab";  // a program of another project
+  CLI::App root(own ? name_here + ": kernels checked and timed by klab." : "klab: a kernel-optimization lab.",
+                name_here);
   root.allow_extras();
-  root.get_formatter()->column_width(26);
-  root.footer(
+  root.get_formatter()->column_width(kDescriptions);
+  const char* const launcher =
       "\nThe launcher ./klab adds:\n"
       "  test                    build and run every test, the sanitizer build included\n"
-      "  tidy, format            clang-tidy and clang-format over klab's own files\n\n"
-      "KLAB_LAST_LEVEL_CACHE=300MB in the environment: time as on a machine with such a last-level cache.\n\n"
-      "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check failed, 2 bad input,\n"
-      "130 interrupted.");
+      "  tidy, format            clang-tidy and clang-format over klab's own files\n";
+  root.footer((own ? "" : std::string(launcher)) + "\n" +
+              named_here("KLAB_LAST_LEVEL_CACHE=300MB in the environment: time as on a machine with such a "
+                         "last-level cache.\n\n"
+                         "Start with: klab run, klab list, klab explain 01. Exit codes: 0 fine, 1 a check "
+                         "failed, 2 bad input,\n"
+                         "130 interrupted."));
   add_settings(root);
   std::map<const CLI::App*, std::function<int()>> runs;
   for (const Command& command : commands()) {
-    CLI::App* app = root.add_subcommand(command.name, command.summary);
+    CLI::App* app = root.add_subcommand(command.name, named_here(command.summary));
     app->allow_extras();
-    if (!command.details.empty()) app->footer("\n" + command.details);
+    if (!command.details.empty()) app->footer("\n" + named_here(command.details));
     runs[app] = command.setup(*app);
     add_settings(*app);
   }
@@ -96,19 +151,21 @@ int parse_and_run(int argc, const char* const* argv) {
   mutable_settings().rest.assign(std::min(dashes + 1, argv + argc), argv + argc);
   try {
     root.parse(int(dashes - argv), argv);
-  } catch (const CLI::CallForHelp& help) {
-    return root.exit(help);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(help_text(root).c_str(), stdout);
+    return exit_ok;
   } catch (const CLI::ParseError& error) {
     const auto asked = root.get_subcommands();
     const std::string name = asked.empty() ? "" : asked.front()->get_name() + " ";
-    return complain(std::string(error.what()) + "\nklab " + name + "--help says what it takes.");
+    return complain(std::string(error.what()) + "\n" + project_info().name + " " + name +
+                    "--help says what it takes.");
   }
   const auto chosen = root.get_subcommands();
   const CLI::App* command = chosen.empty() ? nullptr : chosen.front();
   if (const auto extras = root.remaining(true); !extras.empty())
     return complain_of_extras(root, command, extras);
   if (command == nullptr) {
-    std::fputs(root.help().c_str(), stdout);
+    std::fputs(help_text(root).c_str(), stdout);
     return exit_ok;
   }
   if (!settings().rest.empty() && std::ranges::none_of(commands(), [&](const Command& c) {
@@ -117,7 +174,7 @@ int parse_and_run(int argc, const char* const* argv) {
     return complain("'" + command->get_name() + "' takes nothing behind --");
   require_cache_variable();
   if (!settings().isa.empty()) use_instruction_set(settings().isa);
-  if (settings().threads > 0) omp_set_num_threads(settings().threads);
+  choose_threads();
   const int code = runs.at(command)();
   if (std::fflush(stdout) != 0) return complain("could not write to standard output");
   return code;

@@ -9,6 +9,7 @@
 #include "harness/compare/sweep.h"
 #include "harness/report/ladder_view.h"
 #include "harness/report/table.h"
+#include "harness/report/wrap.h"
 #include "harness/timing/core_to_core.h"
 #include "harness/timing/others_work.h"
 
@@ -67,7 +68,7 @@ std::string ceilings_text(const Ceilings& c, int threads) {
     }
     text += fmt::format(" GB/s  {}\n", inked(fmt::format("(memory: {})", method), Ink::dim));
   }
-  return text;
+  return fitted(text);
 }
 
 std::string noise_text() {
@@ -183,7 +184,7 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
     notes += inked(fmt::format("  predicted over the parent at other sizes: {}\n", elsewhere), Ink::dim);
   if (const std::string moved = moved_text(ladder.core_to_core_ns); !moved.empty())
     notes += fmt::format("  {}\n", inked(moved, Ink::yellow));
-  return text + (any ? table.text() : "") + notes;
+  return fitted(text) + (any ? table.text() : "") + fitted(notes);
 }
 
 std::string sweep_text(const std::vector<Row>& rows) {

@@ -20,6 +20,10 @@ std::string typeset(const std::string& markdown, const Typesetting& how, const P
 /// for a number, up to "_": section_of(page, "04") finds "## 04_cache_tile: ...". Empty if there is none.
 std::string section_of(const std::string& markdown, const std::string& name);
 
+/// Folds the code blocks in the level-2 sections whose first word is one of `names`, as hints are folded: their readers are
+/// to write that code themselves.
+std::string with_code_folded(const std::string& markdown, const std::vector<std::string>& names);
+
 /// Returns the first words of all level-2 headings, without backticks and colon.
 std::vector<std::string> section_names(const std::string& markdown);
 

@@ -55,6 +55,29 @@ std::string section_of(const std::string& markdown, const std::string& name) {
   return found;
 }
 
+std::string with_code_folded(const std::string& markdown, const std::vector<std::string>& names) {
+  std::string out;
+  bool code = false, folded = false, hint = false;
+  each_line(markdown, [&](const std::string& line, const std::string& section, bool) {
+    if (line.find("<details>") != std::string::npos) hint = true;
+    if (line.find("</details>") != std::string::npos) hint = false;
+    const bool fence = line.starts_with("```");
+    const bool language =
+        line.starts_with("```cpp") || line.starts_with("```cuda") || line.starts_with("```c++");
+    if (fence && !code && language && !hint && std::ranges::find(names, section) != names.end()) {
+      folded = true;
+      out += "<details><summary>Code</summary>\n\n";
+    }
+    out += line + "\n";
+    if (fence && code && folded) {
+      folded = false;
+      out += "\n</details>\n";
+    }
+    if (fence) code = !code;
+  });
+  return out;
+}
+
 std::vector<std::string> section_names(const std::string& markdown) {
   std::vector<std::string> names;
   each_line(markdown, [&](const std::string&, const std::string& section, bool heading) {

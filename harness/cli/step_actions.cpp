@@ -11,11 +11,12 @@
 #include "harness/check/check.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
+#include "harness/cli/step_path.h"
 #include "harness/cli/step_text.h"
-#include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/report/table.h"
 #include "harness/step/bodies.h"
+#include "harness/report/wrap.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/learner.h"
 #include "harness/step/process.h"
@@ -54,6 +55,7 @@ nlohmann::json as_json(const Step& step, const Answer& a) {
   if (a.speed.over_parent) j["over_parent"] = a.speed.over_parent->value;
   if (a.speed.of_own > 0) j["of_own"] = a.speed.of_own;
   if (!a.compiles()) j["compiler"] = a.compiled.message;
+  if (a.survey) j["common"] = a.survey->common;
   j["mistakes"] = nlohmann::json::array();
   for (const Diagnosis& d : diagnose(step, a)) j["mistakes"].push_back(d.mistake);
   return j;
@@ -93,22 +95,6 @@ std::string why_not_here(const Step& step) {
   return why;
 }
 
-/// Returns the first step of the path that is not done, starting from the lab worked on last.
-const Step* next_open(const ProgressBook& book) {
-  const auto done = [&](const Step& s) {
-    const auto at = book.steps.find(s.own->id);
-    return at != book.steps.end() && at->second.done;
-  };
-  const auto& all = steps();
-  auto from = std::ranges::find_if(all, [&](const Step& s) { return s.own->id == book.last; });
-  if (from == all.end()) from = all.begin();
-  for (auto s = from; s != all.end(); ++s)
-    if (!done(*s)) return &*s;
-  for (const Step& s : all)
-    if (!done(s)) return &s;
-  return nullptr;
-}
-
 }  // namespace
 
 int check_step(const Step& step, const StepCheckOptions& o) {
@@ -125,6 +111,7 @@ int check_step(const Step& step, const StepCheckOptions& o) {
     const auto book = change_progress(work_folder(), [&](ProgressBook& b) { enter(b, step, a); });
     if (!book.note.empty()) fmt::print(stderr, "klab: {}\n", book.note);
   }
+  if (a.passed()) keep_passing(step);
   print(step, a, o);
   return exit_code(a);
 }
@@ -196,58 +183,10 @@ int show_solution(const Step& step) {
   return exit_ok;
 }
 
-int show_path(const std::string& lab) {
-  const ProgressBook book = read_progress(work_folder());
-  if (!book.note.empty()) fmt::print(stderr, "klab: {}\n", book.note);
-  const auto record = [&](const Step& s) -> const StepRecord* {
-    const auto at = book.steps.find(s.own->id);
-    return at == book.steps.end() ? nullptr : &at->second;
-  };
-  const Lab* one = lab.empty() ? nullptr : &select_lab(lab);
-  for (const Lab& l : labs()) {
-    const auto list = steps_of(l);
-    if (list.empty() || (one != nullptr && one != &l)) continue;
-    const auto done =
-        std::ranges::count_if(list, [&](const Step* s) { return record(*s) && record(*s)->done; });
-    fmt::print("{}  {}\n",
-               inked(fmt::format("{:<24} {:>2} of {:>2} done", l.id, done, list.size()), Ink::bold), l.title);
-    const bool touched = std::ranges::any_of(list, [&](const Step* s) { return record(*s) != nullptr; });
-    if (one == nullptr && !touched) continue;
-    size_t widest = 22;
-    for (const Step* s : list) widest = std::max(widest, s->name.size());
-    for (const Step* s : list) {
-      const StepRecord* r = record(*s);
-      std::string state = r == nullptr || r->tries == 0 ? "" : r->done ? "done" : r->outcome;
-      if (r != nullptr && r->best_ratio > 0)
-        state += fmt::format(", best {:.2f} times the parent", r->best_ratio);
-      fmt::print("  {:<{}} {:<44} {}\n", s->name, widest, s->own->id,
-                 inked(state, r && r->done ? Ink::green : Ink::dim));
-    }
-  }
-  // If a lab was named, continue in it.
-  const auto in_lab = [&]() -> const Step* {
-    const auto list = one == nullptr ? std::vector<const Step*>{} : steps_of(*one);
-    const auto at =
-        std::ranges::find_if(list, [&](const Step* s) { return !record(*s) || !record(*s)->done; });
-    return at == list.end() ? nullptr : *at;
-  };
-  if (const Step* next = in_lab() != nullptr ? in_lab() : next_open(book))
-    fmt::print("\n{} klab step {}\n", inked("Next:", Ink::bold), next->name);
-  if (one == nullptr)
-    fmt::print("klab step LAB lists a lab's steps; the order of the labs is in labs/README.md\n");
-  return exit_ok;
-}
-
 int restart_step(const Step& step) {
-  const fs::path file = work_path(step);
-  if (fs::exists(file)) {
-    fs::path kept = file.string() + ".old";
-    for (int k = 2; fs::exists(kept); ++k) kept = file.string() + ".old" + std::to_string(k);
-    fs::rename(file, kept);
-    fmt::print("kept: {}\n", kept.string());
-  }
+  move_aside(step);
   start_work(step);
-  fmt::print("begun again: {}\n", file.string());
+  fmt::print("{}", fitted(fmt::format("begun again: {}\n", work_path(step).string())));
   return exit_ok;
 }
 

@@ -1,5 +1,5 @@
-// The actions of klab step other than showing a step: check a file, watch it, show klab's answer, show the
-// progress.
+// The actions of klab step other than showing a step: check a file, watch it, show klab's answer, start
+// over.
 #pragma once
 
 #include <string>
@@ -29,9 +29,6 @@ int watch_step(const Step& step, const StepCheckOptions& options);
 
 /// Shows the changes from the parent to klab's rung, and the lesson's text about them.
 int show_solution(const Step& step);
-
-/// Shows the learner's position on the path, and the next step.
-int show_path(const std::string& lab);
 
 /// Moves the work file aside and starts over.
 int restart_step(const Step& step);

@@ -8,6 +8,7 @@
 #include "harness/check/failure_text.h"
 #include "harness/cli/markdown.h"
 #include "harness/report/table.h"
+#include "harness/report/wrap.h"
 #include "harness/step/compiler_text.h"
 #include "harness/step/diagnose.h"
 #include "harness/step/learner.h"
@@ -17,8 +18,14 @@
 namespace klab {
 namespace {
 
+/// Formats an answer in lines that fit, the first behind the question.
 std::string line(int number, const char* question, const std::string& answer, Ink ink) {
-  return fmt::format("{} {:<9} {}\n", number, question, inked(answer, ink));
+  std::string text;
+  std::istringstream in(wrapped(answer, paper().width - 12, 0));
+  for (std::string l; std::getline(in, l);)
+    text += (text.empty() ? fmt::format("{} {:<9} ", number, question) : std::string(12, ' ')) +
+            inked(l, ink) + "\n";
+  return text.empty() ? fmt::format("{} {:<9}\n", number, question) : text;
 }
 
 std::string indented(const std::string& text) {
@@ -39,24 +46,20 @@ std::string beginning_of(const std::string& printed) {
 }
 
 /// Breaks lines that are longer than the output is wide between words.
-std::string wrapped(const std::string& text) {
+std::string in_column(const std::string& text) {
   const size_t width = std::max<size_t>(40, std::min<size_t>(size_t(paper().width), 110) - 12);
   std::string out;
   std::istringstream in(text);
   for (std::string l; std::getline(in, l);) {
-    const std::string indent(std::min(l.find_first_not_of(' '), l.size()), ' ');
-    for (size_t cut;
-         l.size() > width && (cut = l.rfind(' ', width)) != std::string::npos && cut > indent.size();
-         l = indent + l.substr(cut + 1))
-      out += l.substr(0, cut) + "\n";
-    out += l + "\n";
+    out += wrapped(l, int(width), 0) + "\n";
   }
   return out;
 }
 
 std::string fields_text(const Failure& f) {
   std::string text;
-  for (const auto& [name, value] : failure_fields(f)) text += indented(fmt::format("{:<9} {}", name, value));
+  for (const auto& [name, value] : failure_fields(f))
+    text += indented(wrapped(fmt::format("{:<9} {}", name, value), paper().width - 12, 10));
   return text;
 }
 
@@ -95,7 +98,8 @@ std::string speed_text(const Step& step, const Answer& a) {
     const std::string what = s == Speed::enough      ? "yes: it needs less, by what the executor counts"
                              : s == Speed::not_asked ? a.speed.why
                                                      : std::string("not yet: ") + name_of(s);
-    const std::string there = s == Speed::some && !a.speed.why.empty() ? indented(wrapped(a.speed.why)) : "";
+    const std::string there =
+        s == Speed::some && !a.speed.why.empty() ? indented(in_column(a.speed.why)) : "";
     return line(4, "faster?", what, ink) + there + counts_text(a);
   }
   if (!a.times) return line(4, "faster?", "not timed", Ink::dim);
@@ -104,7 +108,7 @@ std::string speed_text(const Step& step, const Answer& a) {
   if (a.speed.asked > 0 && s != Speed::enough)
     text += indented(fmt::format("asked for is {:.2f} times; klab's own rung is at {:.2f}", a.speed.asked,
                                  a.speed.own_over_parent));
-  if (!a.speed.why.empty()) text += indented(a.speed.why);
+  if (!a.speed.why.empty()) text += indented(in_column(a.speed.why));
   (void)step;
   return text;
 }
@@ -120,6 +124,8 @@ std::string stuck_text(const Step& step) {
                      hints > 0 ? "all hints are read; " : "", step.name);
 }
 
+constexpr double kHalf = 0.5;  // of klab's own rung: a step done below it points to a hint
+
 std::string next_text(const Step& step, const Answer& a) {
   const std::string again = "klab step --check " + step.name;
   if (a.outcome == Outcome::untimed) return "have it timed: " + again;
@@ -127,6 +133,11 @@ std::string next_text(const Step& step, const Answer& a) {
     const Step* next = next_step(step);
     const bool more = !diagnose(step, a).empty();
     const bool blind = a.counts && a.speed.speed == Speed::not_asked;
+    if (a.speed.of_own > 0 && a.speed.of_own < kHalf)
+      return fmt::format(
+                 "done, at {:.0f} % of klab's own rung: more than half of its speed is still to be had\n{}",
+                 100 * a.speed.of_own, stuck_text(step)) +
+             (next != nullptr ? "\nor go on: klab step " + next->name : "");
     return std::string(more    ? "done, though what is said above would make it better"
                        : blind ? "done, as far as it can be told without a GPU"
                                : "done") +
@@ -148,7 +159,7 @@ std::string loops_text(const Compiled& compiled) {
     std::string what = l.vectorized ? fmt::format("vectorized, {} floats at a time", l.bytes / 4)
                                     : "not vectorized: " + l.why;
     if (l.checked) what += ", after a test that the pointers do not overlap";
-    text += indented(inked(fmt::format("line {:<4} {}", l.line, what), Ink::dim));
+    text += indented(inked(in_column(fmt::format("line {:<4} {}", l.line, what)), Ink::dim));
   }
   if (compiled.loops.size() > kMost)
     text += indented(inked(fmt::format("and {} loops more", compiled.loops.size() - kMost), Ink::dim));
@@ -167,7 +178,7 @@ std::string answer_text(const Step& step, const Answer& a) {
   // Loops that stayed scalar matter when the code is right but not yet fast.
   if (a.safe() && !a.passed()) text += loops_text(a.compiled);
   const std::string what = std::string(name_of(a.outcome)) + ": " + a.text;
-  const std::string diagnosis = diagnosis_text(diagnose(step, a));
+  const std::string diagnosis = diagnosis_text(a, diagnose(step, a));
   // Code that exits, prints or accesses forbidden memory is not judged by its values.
   const bool wrong = a.outcome == Outcome::wrong || a.outcome == Outcome::no_variant;
   if (a.right())
@@ -186,12 +197,12 @@ std::string answer_text(const Step& step, const Answer& a) {
     text += speed_text(step, a);
     if (a.outcome == Outcome::unchanged) text += indented(inked(what, Ink::red));
   }
-  text += indented(wrapped(diagnosis));
+  text += indented(in_column(diagnosis));
   std::istringstream next(next_text(step, a));
   std::string first;
   std::getline(next, first);
   text += line(5, "next", first, Ink::bold);
-  for (std::string l; std::getline(next, l);) text += indented(l);
+  for (std::string l; std::getline(next, l);) text += indented(in_column(l));
   return text;
 }
 

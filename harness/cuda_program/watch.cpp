@@ -169,7 +169,9 @@ void on_block(uint64_t done, uint64_t blocks, const std::string& kernel) {
   static Clock::time_point begin;
   static bool told = false;
   static double shown = 0;
-  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  static const char* const term = std::getenv("TERM");
+  static const bool terminal =
+      isatty(STDERR_FILENO) != 0 && term != nullptr && std::strcmp(term, "dumb") != 0;
   if (done == 1) {
     begin = Clock::now();
     told = false;

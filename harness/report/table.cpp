@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "harness/report/terminal.h"
+#include "harness/report/wrap.h"
+
 namespace klab {
 namespace {
 
@@ -19,11 +22,10 @@ bool set(const char* name) {
 
 Paper look_at(int file) {
   Paper p;
-  p.terminal = isatty(file) != 0;
-  const char* term = std::getenv("TERM");
-  p.color = p.terminal && !set("NO_COLOR") && term != nullptr && std::string_view(term) != "dumb";
+  p.terminal = overwrites_lines(file);
+  p.color = p.terminal && !set("NO_COLOR");
   winsize size{};
-  if (p.terminal && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) p.width = size.ws_col;
+  if (isatty(file) != 0 && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) p.width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0)
     p.width = std::atoi(columns);
   p.width = std::max(p.width, 40);
@@ -117,12 +119,31 @@ std::string Table::text(const Paper& on) const {
       if (std::isfinite(row[c].value)) longest[c] = std::max(longest[c], row[c].value);
     }
   }
+  // What does not fit loses its bars first; then a text in the last column takes a line of its own.
+  const auto columns_in = [&](size_t columns, bool with_bars) {
+    int sum = indent_ - 2;
+    for (size_t c = 0; c < columns; ++c)
+      if (with_bars || columns_[c].kind != Column::Kind::bar) sum += width[c] + 2;
+    return sum;
+  };
+  const bool bars = on.terminal && columns_in(n, true) <= on.width;
+  const bool apart = on.terminal && !bars && n > 2 && columns_.back().kind == Column::Kind::left &&
+                     columns_in(n, false) > on.width;
   std::string out;
   const auto line = [&](const auto& cell_at) {
     std::string text(size_t(indent_), ' ');
     int gap = 0;
+    std::string last;
     for (size_t c = 0; c < n; ++c) {
-      if (columns_[c].kind == Column::Kind::bar && !on.terminal) continue;
+      if (columns_[c].kind == Column::Kind::bar && !bars) continue;
+      if (apart && c + 1 == n) {
+        const Cell cell = cell_at(c);
+        if (!cell.text.empty())
+          last =
+              wrapped(std::string(size_t(indent_) + 4, ' ') + inked(cell.text, cell.ink, on), on.width, 0) +
+              "\n";
+        continue;
+      }
       const Cell cell = cell_at(c);
       const int pad = width[c] - columns_of(cell.text);
       const bool right = columns_[c].kind == Column::Kind::right;
@@ -133,7 +154,7 @@ std::string Table::text(const Paper& on) const {
       text += std::string(size_t(gap + (right ? pad : 0)), ' ') + inked(cell.text, cell.ink, on);
       gap = (right ? 0 : pad) + 2;
     }
-    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n" + last;
   };
   line([&](size_t c) { return Cell(columns_[c].title, Ink::dim); });
   for (const auto& row : rows_)
@@ -144,7 +165,7 @@ std::string Table::text(const Paper& on) const {
   return out;
 }
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+Progress::Progress() : terminal_(overwrites_lines(STDERR_FILENO)) {}
 
 void Progress::show(const std::string& line) {
   if (!terminal_) return;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "harness/check/failure_json.h"
@@ -15,6 +16,7 @@
 #include "harness/step/imports.h"
 #include "harness/step/judge.h"
 #include "harness/step/sandbox.h"
+#include "harness/step/source_places.h"
 #include "harness/step/work_file.h"
 
 namespace klab {
@@ -31,7 +33,7 @@ struct Heard {
   std::string shape;  // current shape, if any
   bool done = false;
   std::string wrong;
-  std::optional<Json> check, times, counts;
+  std::optional<Json> check, times, counts, survey;
 };
 
 std::string first_line(const std::string& text) {
@@ -41,9 +43,9 @@ std::string first_line(const std::string& text) {
   return "";
 }
 
-/// The crash guard's line, and the rest of the output.
+/// The crash guard's lines, and the rest of the output.
 struct Words {
-  std::string guard, others;
+  std::string guard, place, others;
 };
 Words sorted(const std::string& text) {
   Words words;
@@ -51,6 +53,8 @@ Words sorted(const std::string& text) {
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("klab: SIG"))
       words.guard = line.substr(6);
+    else if (line.starts_with("klab: place "))
+      words.place = line.substr(12);
     else
       words.others += line + "\n";
   }
@@ -120,7 +124,10 @@ class Check {
     if (fs::file_size(file_) > (4 << 20)) return end(Outcome::missing, "the file has more than 4 MB");
     if (fs::file_size(file_) == 0) return end(Outcome::no_variant, "the file is empty");
     text_ = read_text(file_);
-    answer_.shares_memory = text_.find("__shared__") != std::string::npos;
+    const auto has = [&](const char* word) { return text_.find(word) != std::string::npos; };
+    answer_.shares_memory = has("__shared__");
+    answer_.starts_threads =
+        has("parallel") || has("std::thread") || has("std::async") || has("pthread_create");
     return true;
   }
 
@@ -131,15 +138,17 @@ class Check {
 
   bool compile() {
     doing("compiling");
-    fs::path source = file_;
+    source_ = fs::absolute(file_);
     if (options_.untrusted) {
-      source = folder_.path() / ("submission" + file_.extension().string());
-      fs::copy_file(file_, source);
+      source_ = folder_.path() / ("submission" + file_.extension().string());
+      fs::copy_file(file_, source_);
     }
     answer_.compiled =
-        compile_work(step_, source, folder_.path(),
+        compile_work(step_, source_, folder_.path(),
                      {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
-                      .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); }});
+                      .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); },
+                      .lines = !options_.variant,
+                      .automatic = ""});
     for (const std::string& file : answer_.compiled.includes)
       if (is_answer(file))
         return end(Outcome::forbidden,
@@ -171,7 +180,8 @@ class Check {
                  .threads = options_.threads,
                  .time = options_.time,
                  .check_seconds = options_.check_seconds,
-                 .variant = options_.variant};
+                 .variant = options_.variant,
+                 .survey = !options_.variant && !options_.untrusted};
     for (const fs::path& module : answer_.compiled.modules) job.modules.push_back(module.string());
     if (options_.untrusted) job.confined_to = folder_.path().string();
     const fs::path plan = folder_.path() / "job.json";
@@ -199,12 +209,21 @@ class Check {
     if (j.contains("check")) heard.check = j["check"];
     if (j.contains("times")) heard.times = j["times"];
     if (j.contains("counts")) heard.counts = j["counts"];
+    if (j.contains("survey")) heard.survey = j["survey"];
     if (j.contains("done")) heard.done = true;
   }
 
   void judge(const Ended& ended, const Heard& heard) {
     const Words words = sorted(ended.words);
     if (heard.check) take_check(*heard.check);
+    if (heard.survey) answer_.survey = survey_from(*heard.survey);
+    if (answer_.failure) {
+      // However the survey after it ended, the failure stands.
+      answer_.printed = words.others;
+      locate_crash(answer_.failure->note);
+      if (answer_.survey && answer_.outcome != Outcome::crashes) try_patterns();
+      return void(end(outcome_of(*answer_.failure), values_text(*answer_.failure)));
+    }
     const std::string stage =
         (heard.at == "trying" ? "checking" : heard.at) + (heard.shape.empty() ? "" : " " + heard.shape);
     switch (ended.how) {
@@ -219,6 +238,7 @@ class Check {
       case Ended::How::cannot_start:
         return void(end(Outcome::harness, ended.words));
       case Ended::How::signalled:
+        locate_crash(", at " + words.place);
         return void(end(Outcome::crashes,
                         words.guard.empty() ? signal_name(ended.code) + " while " + stage : words.guard));
       case Ended::How::exited:
@@ -233,13 +253,56 @@ class Check {
                           ? "the judge did not start: " + first_line(ended.words)
                           : fmt::format("ended the process with exit code {} while {}", ended.code, stage)));
     answer_.printed = words.others;
-    if (answer_.failure) {
-      return void(end(outcome_of(*answer_.failure), values_text(*answer_.failure)));
-    }
     if (answer_.cases == 0) return void(end(Outcome::harness, "nothing was compared: " + skipped_));
     if (!words.others.empty())
       return void(end(Outcome::prints, "it prints: \"" + first_line(words.others) + "\""));
     take_speed(heard);
+  }
+
+  /// Replaces ", at MODULE+0xOFFSET" by the line of the file, and records it.
+  void locate_crash(std::string& text) {
+    static const std::regex form(R"(, at (\S+)\+0x([0-9a-f]+))");
+    std::smatch m;
+    if (!std::regex_search(text, m, form)) return;
+    answer_.crash = crash_line(m[1].str(), m[2].str(), source_);
+    text = m.prefix().str() +
+           (answer_.crash.line > 0 ? fmt::format(", in line {}", answer_.crash.line) : "") + m.suffix().str();
+  }
+  void locate_crash(std::string&& text) { locate_crash(text); }
+
+  /// A variable that is read before it is set holds what the compiler puts there: with zeros and with a pattern, the same
+  /// case has other results.
+  void try_patterns() {
+    const Fault f = answer_.failure->fault;
+    if (step_.cuda() || (f != Fault::wrong_value && f != Fault::non_finite && f != Fault::nondeterministic))
+      return;
+    const auto unset = unset_variables(text_);
+    if (unset.empty()) return;
+    doing("looking for variables that are read before they are set");
+    std::string digests[2];
+    const char* const forms[] = {"zero", "pattern"};
+    for (size_t k = 0; k < 2; ++k) {
+      const fs::path inner = folder_.path() / forms[k];
+      fs::create_directory(inner);
+      const Compiled form = compile_work(
+          step_, source_, inner,
+          {.limits = {.seconds = 60, .bytes = options_.bytes}, .wrap = {}, .automatic = forms[k]});
+      if (!form.good) return;
+      JudgeJob job{.step = step_.name, .modules = {form.modules.front().string()}, .seed = options_.seed};
+      job.digest_of = answer_.survey->values.shape;
+      const fs::path plan = inner / "job.json";
+      std::ofstream(plan) << to_text(job);
+      run_process({own_program().string(), "step", "--judge", plan.string()},
+                  {.seconds = 10, .bytes = options_.bytes},
+                  [&](const std::string& line) {
+                    const Json j = Json::parse(line, nullptr, false);
+                    if (j.is_object() && j.contains("digest")) digests[k] = j["digest"];
+                    return ProcessLimits{.seconds = 10, .bytes = options_.bytes};
+                  },
+                  folder_.path(), {"OPENBLAS_NUM_THREADS=1", "OMP_WAIT_POLICY=passive", "OMP_NUM_THREADS=1"});
+    }
+    if (digests[0].empty() || digests[1].empty() || digests[0] == digests[1]) return;
+    answer_.unset = unset;
   }
 
   void take_check(const Json& j) {
@@ -321,6 +384,7 @@ class Check {
   const Step& step_;
   const fs::path& file_;
   const CheckStepOptions& options_;
+  fs::path source_;  // what is compiled
   ScratchFolder folder_;
   Answer answer_;
   std::string text_, skipped_;

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "harness/check/check.h"
+#include "harness/check/survey.h"
 #include "harness/step/compile.h"
 #include "harness/step/counts.h"
+#include "harness/step/source_places.h"
 #include "harness/step/speed.h"
 #include "harness/step/step.h"
 
@@ -48,14 +50,18 @@ struct Answer {
   int cases = 0;      // number compared
   double worst = 0;   // error over bound, in checks that passed
   std::optional<Failure> failure;
+  std::optional<Survey> survey;   // of a failure: which cases fail
+  SourceLine crash;               // where it crashed; line 0: unknown
+  std::vector<SourceLine> unset;  // declarations without a value, if results depend on what they hold
   std::optional<StepTimes> times;
   SpeedVerdict speed;
   std::optional<CountVerdict> counts;  // for CUDA on the host
   std::string counted_at;
   std::vector<WastefulAccess> wasteful;
-  std::string printed;         // by the kernel, on standard output and error
-  bool shares_memory = false;  // for CUDA: blocks use shared memory
-  double seconds = 0;          // total time of the check
+  std::string printed;          // by the kernel, on standard output and error
+  bool shares_memory = false;   // for CUDA: blocks use shared memory
+  bool starts_threads = false;  // the file names threads or parallel regions
+  double seconds = 0;           // total time of the check
 
   bool passed() const { return outcome == Outcome::passed; }
   /// Returns whether no error was found by the checks that ran.

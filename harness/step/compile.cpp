@@ -104,7 +104,9 @@ class Compilation {
                     (klab_home() / "harness/step/work.h").string(),
                     "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
     for (std::string& flag : one_target()) command.push_back(std::move(flag));
-    const bool loops = form == Built::cpu && is_gnu();
+    if (options_.lines && form == Built::cpu) command.push_back("-g1");
+    if (!options_.automatic.empty()) command.push_back("-ftrivial-auto-var-init=" + options_.automatic);
+    const bool loops = form == Built::cpu && is_gnu() && options_.automatic.empty();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
     const fs::path includes = folder_ / (stem + ".d");
     command.insert(command.end(),

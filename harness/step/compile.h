@@ -37,6 +37,8 @@ struct CompileOptions {
   ProcessLimits limits{.seconds = 120, .bytes = 0};
   /// Wraps each command before it runs; empty: runs it unchanged.
   std::function<std::vector<std::string>(const std::vector<std::string>&)> wrap;
+  bool lines = false;     // with line numbers, so that a crash can be located
+  std::string automatic;  // "zero" or "pattern": what automatic variables hold before they are set
 };
 
 /// Compiles `source` for a step into `folder`; the two forms of a CUDA file are compiled in parallel. Throws

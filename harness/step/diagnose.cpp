@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <regex>
@@ -46,16 +47,23 @@ class Doctor {
 
   void look_at_failure(const Failure& f) {
     const std::string& note = f.note;
+    if (!a_.unset.empty()) {
+      std::string lines;
+      for (size_t k = 0; k < std::min<size_t>(3, a_.unset.size()); ++k)
+        lines += fmt::format("{}line {}: {}", k == 0 ? "" : "; ", a_.unset[k].line, a_.unset[k].text);
+      return add("read before set",
+                 "With zeros in its variables it computes something else than with a pattern in them: one is "
+                 "read before "
+                 "it has a value. Declared without one: " +
+                     lines);
+    }
     if (f.fault == Fault::finding) return look_at_finding(note);
     if (f.fault == Fault::out_of_bounds)
       return add(
           "unguarded edge",
-          "It writes where no element is, " + note +
-              ". Sizes that no tile divides end inside a tile: guard the store, or treat the rest apart.");
-    if (f.fault == Fault::nondeterministic)
-      return add("missing barrier",
-                 "Two runs on the same data differ: a thread reads what another has not written yet, or two "
-                 "write to one place. Put a barrier between the phases, or give each thread its own part.");
+          "It reaches where no element is, " + note +
+              ". Sizes that no tile divides end inside a tile: guard the access, or treat the rest apart.");
+    if (f.fault == Fault::nondeterministic) return look_at_two_runs();
     if (f.fault == Fault::not_written)
       return add(
           "elements without an owner",
@@ -63,50 +71,128 @@ class Doctor {
               ". Does the loop, or the grid, reach every element, the last ones of a size that nothing "
               "divides included?");
     if (f.fault != Fault::wrong_value && f.fault != Fault::non_finite) return;
-    if (has(f.inputs, "denormal"))
+    look_at_inputs(f);
+    look_at_values(f);
+    if (list_.empty()) look_at_pattern(f);
+  }
+
+  void look_at_two_runs() {
+    if (step_.cuda())
+      return add(a_.shares_memory ? "missing barrier" : "two writers of one element",
+                 "With another order of the threads the result is another: a thread reads what another has "
+                 "not written "
+                 "yet, or two write to one place. Put a barrier between the phases, or give each element one "
+                 "owner.");
+    if (a_.starts_threads)
+      return add("threads in one place",
+                 "Two runs on the same data differ: two threads write to one place, or one reads what "
+                 "another has not "
+                 "written yet. Give each thread its own part, and let them meet before results are read.");
+    add("something that differs from call to call",
+        "Two runs on the same data differ, and it starts no threads: it keeps something between calls, or "
+        "its result "
+        "depends on addresses, or on memory that it has not written.");
+  }
+
+  /// Only some inputs fail.
+  void look_at_inputs(const Failure& f) {
+    const bool only = a_.survey && has(a_.survey->common, " inputs");
+    if (has(f.inputs, "denormal") && (only || !a_.survey))
       add("denormals flushed",
           "Only inputs near the smallest numbers fail: somewhere a mode or an approximation makes numbers "
           "below 1e-38 zero.");
-    if (has(f.inputs, "huge") && f.fault == Fault::wrong_value)
+    if (has(f.inputs, "huge") && f.fault == Fault::wrong_value && (only || !a_.survey))
       add("rounding errors that outlive their cause",
           "It is right with ordinary inputs and wrong where a few are huge. What was rounded off while "
           "something large was in a sum stays when that is subtracted again: let nothing in that must come "
           "out.");
+  }
+
+  /// What the values themselves show.
+  void look_at_values(const Failure& f) {
     if (f.fault == Fault::non_finite && has(f.got, "inf"))
       return add(
           "an overflow",
           "It became infinite on the way: a sum, a power or a quotient outgrew the largest float, 3.4e38, "
           "though the result would not. What keeps the arguments small, such as a maximum subtracted first?");
-    if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
+    if (!a_.survey || a_.survey->values.tensor.empty()) {
+      if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
+        inaccurate("Its first digits are right.");
+      return;
+    }
+    const WrongValues& v = a_.survey->values;
+    if (v.limit != 0)
       return add(
-          "not accurate enough",
-          "Its first digits are right. An approximation with too few terms, a constant with too few digits, "
-          "or a sum whose rounding errors grow: the bound beside it is what float arithmetic allows here.");
-    const std::string pattern = pattern_of(note);
+          "the range of a format",
+          fmt::format(
+              "Values beyond {:.10g} stop there: that is the largest number of a format, or of a clamp, that "
+              "is too narrow for what this op may compute.",
+              v.limit));
+    if (v.finite > 0)
+      return add("the range of a format",
+                 "Where the result is infinite, it is a finite number: something stops at the largest number "
+                 "of a format, "
+                 "or clamps.");
+    if (v.factor != 0)
+      return add(
+          v.factor == -1 ? "a sign" : "one factor",
+          fmt::format(
+              "Every value is {:.6g} times what it should be: a factor forgotten, applied twice, or one of "
+              "other numbers.",
+              v.factor));
+    if (v.offset != 0)
+      return add("one term",
+                 fmt::format("Every value is off by {:.6g}: one term too many or too few.", v.offset));
+    if (v.shift != 0)
+      return add(
+          "an index off by a place",
+          fmt::format(
+              "Its wrong elements hold what belongs {} element{} {}: an index begins in the wrong place.",
+              std::abs(v.shift), std::abs(v.shift) == 1 ? "" : "s",
+              v.shift > 0 ? "behind them" : "before them"));
+    if (v.nan == 0 && v.infinite == 0 && v.relative < 1e-2 && 4 * v.wrong >= v.elements)
+      return inaccurate(fmt::format("The largest relative error is {:.1g}.", v.relative));
+    if (v.wrong > 0 && v.zero == v.wrong)
+      add("zeros where values belong",
+          "All wrong elements are 0: a sum begins again too late, a part of the work is skipped, or its "
+          "result is not "
+          "stored.");
+  }
+
+  void inaccurate(const std::string& why) {
+    add("not accurate enough", why +
+                                   " Digits are lost: a difference of nearly equal numbers (cancellation), "
+                                   "an approximation with too few terms, "
+                                   "a constant with too few digits, or a narrower format. The bound beside "
+                                   "it is what float arithmetic allows "
+                                   "here.");
+  }
+
+  void look_at_pattern(const Failure& f) {
+    const std::string pattern = pattern_of(f.note);
     if (has(pattern, "every "))
       add("one lane, or one stride, wrong", "Wrong is " + pattern +
                                                 ": as many apart as a vector has lanes or a block has "
                                                 "threads, so one of them has a wrong index.");
-    else if (!pattern.empty())
+    else if (pattern.starts_with("the last") &&
+             (!a_.survey || has(a_.survey->common, " mod ") || has(a_.survey->common, " odd")))
       add("off-by-one at a tile's edge",
           "Wrong: " + pattern +
               ". That is what a loop over whole tiles leaves over, or does twice. Compare its bound with the "
               "size: i + tile <= n, and a tail for the rest.");
+    else if (!pattern.empty() && !pattern.starts_with("the last"))
+      add("one part of the output",
+          "Only a part is wrong: " + pattern + ". Which code makes just that part?");
     else if (f.fault == Fault::non_finite)
       add("not written, or read outside",
           "Outputs hold NaN before the call, and so does what lies around the inputs: either this element "
           "has no owner (does the grid, or the loop, reach the last one?), or it was made from a place "
           "beside the input.");
-    else if (a_.shares_memory && !has(note, "all "))
-      add("missing barrier",
-          "The wrong elements form no pattern: as if threads read from shared memory what their neighbors "
-          "had not written yet. Is there a __syncthreads() between the writing and the reading, and one "
-          "before it is written again?");
-    else if (list_.empty())
-      add("indices, or a term too many or too few",
-          "It computes from other elements than the contract names. Take the smallest failing size, write "
-          "down by hand which inputs this one output needs, and compare them with the ones that the loop "
-          "meets.");
+    else if (common_text(a_).empty())
+      add("no pattern in the values",
+          "Take the smallest failing size, write down by hand which inputs this one output needs, and "
+          "compare them "
+          "with the ones that the loop meets.");
   }
 
   /// Returns whether the values agree to three digits.
@@ -135,6 +221,11 @@ class Doctor {
     else if (note.starts_with("race on global"))
       add("two writers of one element",
           "Two threads write one place in global memory: give each element one owner, or add with atomics.");
+    else if (note.starts_with("out of bounds") && has(note, "shared memory"))
+      add("a shared array that is too small",
+          "A thread reaches beyond an array in shared memory: compare its size, and the bytes that the "
+          "launch asks for, "
+          "with the largest index of the block's threads.");
     else if (note.starts_with("out of bounds"))
       add("unguarded edge",
           "A thread beyond the data's end reads or writes: the grid covers more than the array, so every "
@@ -161,14 +252,21 @@ class Doctor {
   }
 
   void look_at_crash() {
-    if (has(a_.text, "SEGV") || has(a_.text, "BUS"))
+    const std::string place =
+        a_.crash.line > 0 ? fmt::format("Line {}: {} ", a_.crash.line, a_.crash.text) : "";
+    const std::string& how = a_.failure ? a_.failure->note : a_.text;
+    if (has(how, "SEGV") || has(how, "BUS"))
       add("unguarded edge, far out",
-          "It reached memory that belongs to nobody: an index far beyond the end, often a size of 0 minus 1 "
-          "or a product that does not fit into int. An aligned vector store to an address that is not "
-          "aligned ends like that too.");
-    else if (has(a_.text, "FPE"))
+          place +
+              "It reached memory that belongs to nobody: an index far beyond the end, often a size of 0 "
+              "minus 1 "
+              "or a product that does not fit into int. An aligned vector store to an address that is not "
+              "aligned ends like that too.");
+    else if (has(how, "FPE"))
       add("a division by zero",
-          "An integer division met a zero: a size of 0 is legal where the contract allows it.");
+          place + "An integer division met a zero: a size of 0 is legal where the contract allows it.");
+    else if (!place.empty())
+      add("the line that crashes", place);
   }
 
   void look_at_speed() {
@@ -246,8 +344,16 @@ class Doctor {
 
 std::vector<Diagnosis> diagnose(const Step& step, const Answer& answer) { return Doctor(step, answer).run(); }
 
-std::string diagnosis_text(const std::vector<Diagnosis>& list) {
-  std::string text;
+std::string common_text(const Answer& answer) {
+  if (!answer.survey || answer.survey->common.empty()) return "";
+  std::string text = answer.survey->common + ".";
+  text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string diagnosis_text(const Answer& answer, const std::vector<Diagnosis>& list) {
+  std::string text = common_text(answer);
+  if (!text.empty()) text += "\n";
   for (const Diagnosis& d : list) text += d.mistake + "? " + d.sentence + "\n  read: " + d.read + "\n";
   return text;
 }

@@ -17,6 +17,11 @@ struct Diagnosis {
 /// Returns the mistakes that the answer suggests, most likely first; none if no known one fits.
 std::vector<Diagnosis> diagnose(const Step& step, const Answer& answer);
 
-std::string diagnosis_text(const std::vector<Diagnosis>& list);
+/// Returns what failing cases have in common, as a sentence: "All 212 failing cases have nhwc=1, ...". Empty if that is
+/// unknown.
+std::string common_text(const Answer& answer);
+
+/// Returns that sentence first, then the mistakes.
+std::string diagnosis_text(const Answer& answer, const std::vector<Diagnosis>& list);
 
 }  // namespace klab

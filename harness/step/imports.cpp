@@ -11,6 +11,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "harness/core/source.h"
+
 namespace klab {
 namespace {
 
@@ -47,10 +49,28 @@ bool is_peer(const std::string& name) {
          is_one_of(name, {"sgemm_", "dgemm_", "sgemv_", "dgemv_", "saxpy_", "daxpy_"});
 }
 
+/// Returns whether a header of a contract, or one that kernels share, declares a function of that name.
+bool is_declared_for_kernels(const std::string& function) {
+  namespace fs = std::filesystem;
+  const std::string call = " " + function + "(";
+  for (const char* folder : {"reference", "kernels/common"}) {
+    const fs::path root = source_root() / folder;
+    std::error_code error;
+    for (const auto& entry : fs::recursive_directory_iterator(root, error))
+      if (entry.path().extension() == ".h" && read_text(entry.path()).find(call) != std::string::npos)
+        return true;
+  }
+  return false;
+}
+
+/// Returns whether it is a function of klab that kernels may not call: the registry, where all rungs are, the references, and
+/// what checks and times. Kernels register themselves, run on the host executor, and call what contracts declare.
 bool is_klab(const std::string& name) {
-  return begins(
-      name, {"klab::find_variant(", "klab::variants", "klab::naive_of(", "klab::find_op(", "klab::lab_of(",
-             "klab::labs(", "klab::check", "klab::bench(", "klab::steps", "klab::simt::host_bind("});
+  if (!name.starts_with("klab::") || name.starts_with("klab::register_variant(")) return false;
+  if (name.starts_with("klab::simt::"))
+    return begins(name, {"klab::simt::host_bind", "klab::simt::load_", "klab::simt::Session"});
+  const std::string function = name.substr(6, name.find('(') - 6);
+  return function.find(':') != std::string::npos || !is_declared_for_kernels(function);
 }
 
 }  // namespace

@@ -16,6 +16,9 @@
 #include "harness/check/compare.h"
 #include "harness/check/failure_json.h"
 #include "harness/check/fitting.h"
+#include "harness/check/run_case.h"
+#include "harness/check/survey.h"
+#include "harness/records/digest.h"
 #include "harness/records/rows.h"
 #include "harness/simt/modules.h"
 #include "harness/step/counts.h"
@@ -27,6 +30,7 @@
 #include "harness/timing/ladder_ceiling.h"
 #include "harness/timing/others_work.h"
 #include "harness/timing/statistics.h"
+#include "reference/generator.h"
 
 namespace klab {
 namespace {
@@ -175,6 +179,22 @@ Step variant_step(const std::string& id) {
   return step_of(*v);
 }
 
+/// Runs the variant twice at one shape. Returns a digest of its outputs; empty if the runs differ, so that nothing follows
+/// from a difference to another digest.
+std::string digest_of_outputs(const Step& step, const Variant& yours, const JudgeJob& job) {
+  const auto specs = step.op->op.tensors(job.digest_of);
+  Generator random(job.seed);
+  const Given given = make_given(*step.op, job.digest_of, specs, Pattern::random, random);
+  CrashGuard guard;
+  std::string digests[2];
+  for (std::string& digest : digests) {
+    Trial trial(step.op->op, yours, job.digest_of, specs, std::vector<int64_t>(specs.size(), 0), guard);
+    trial.failure(given);
+    for (const auto& bytes : trial.outputs()) digest += sha256(std::string(bytes.begin(), bytes.end()));
+  }
+  return digests[0] == digests[1] ? digests[0] : "";
+}
+
 int judge_step(const JudgeJob& job) {
   const Step step = job.variant ? variant_step(job.step) : find_step(job.step);
   if (job.threads > 0) omp_set_num_threads(job.threads);
@@ -189,11 +209,16 @@ int judge_step(const JudgeJob& job) {
     say({{"wrong", error.what()}});
     return 1;
   }
+  if (!job.digest_of.empty()) {
+    say({{"digest", digest_of_outputs(step, *yours, job)}});
+    return 0;
+  }
   const Variant* const list[] = {&*yours};
   // Try a small size first: code that loops endlessly usually does so at any size, and is stopped sooner
   // here.
   say({{"at", "trying"}});
   const auto small = small_shape(step, job.seed);
+  std::vector<int64_t> at = small;
   if (!small.empty()) say({{"shape", shape_text(step.op->op, small)}});
   auto result = check(*step.op, list,
                       {.seed = job.seed,
@@ -212,11 +237,19 @@ int judge_step(const JudgeJob& job) {
                     .done = {},
                     .at =
                         [&](ShapeView shape) {
+                          at.assign(shape.begin(), shape.end());
                           say({{"shape", shape_text(step.op->op, shape)}});
                         }})
                  .variants.front();
   }
   say({{"check", as_json(result)}});
+  if (!result.failures.empty() && job.survey) {
+    say({{"at", "comparing failing and passing cases"}, {"shape", ""}});
+    say({{"survey", to_json(survey(*step.op, *yours,
+                                   {.seed = job.seed,
+                                    .shape = at,
+                                    .watched = result.failures.front().fault == Fault::finding}))}});
+  }
   if (result.passed() && job.time) {
     if (step.cuda()) {
       say({{"at", "counting"}, {"shape", ""}});
@@ -240,7 +273,9 @@ std::string to_text(const JudgeJob& job) {
               {"time", job.time},
               {"check_seconds", job.check_seconds},
               {"confined", job.confined_to},
-              {"variant", job.variant}}
+              {"variant", job.variant},
+              {"survey", job.survey},
+              {"digest_of", job.digest_of}}
       .dump();
 }
 
@@ -253,7 +288,9 @@ JudgeJob job_from_text(const std::string& text) {
           .time = j.at("time"),
           .check_seconds = j.at("check_seconds"),
           .confined_to = j.at("confined"),
-          .variant = j.at("variant")};
+          .variant = j.at("variant"),
+          .survey = j.at("survey"),
+          .digest_of = j.at("digest_of")};
 }
 
 int judge(const JudgeJob& job) {

@@ -21,7 +21,9 @@ struct JudgeJob {
   double check_seconds = 8;  // no further shape is started after this time
   /// If not empty, only this folder is writable, and only klab and the system are readable.
   std::string confined_to;
-  bool variant = false;  // `step` is the id of a variant whose own file was changed
+  bool variant = false;            // `step` is the id of a variant whose own file was changed
+  bool survey = false;             // after a failure, find out which cases fail
+  std::vector<int64_t> digest_of;  // not empty: only run this shape, and say a digest of the outputs
 };
 
 std::string to_text(const JudgeJob& job);
@@ -30,6 +32,8 @@ JudgeJob job_from_text(const std::string& text);
 /// Runs the whole process except main(). Writes results to `result_channel` as lines of JSON:
 ///   {"at": "loading" | "trying" | "checking" | "timing" | "counting"}   the stage that begins
 ///   {"check": {...}} {"times": {...}} {"counts": {...}}                the results
+///   {"survey": {...}}                                                  after a failure, if asked for
+///   {"digest": "..."}                                                  of the outputs at JudgeJob::digest_of
 ///   {"wrong": "..."}                                                   the file itself is invalid
 ///   {"done": true}
 /// Returns the exit code.

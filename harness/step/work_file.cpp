@@ -9,6 +9,7 @@
 
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
+#include "harness/step/arguments.h"
 #include "harness/step/bodies.h"
 #include "harness/step/lesson.h"
 
@@ -197,6 +198,8 @@ std::string work_text(const Step& step, const Variant& from) {
             " lines: those marked CHANGE, and lines to add below those marked ADD BELOW. klab's rung "
             "takes over the others as they are.");
   }
+  for (const auto& [name, meaning] : arguments_of(step.op->op.name))
+    text += header_line("ARGUMENT", "x." + name + (meaning.empty() ? "" : ": " + meaning));
   text += header_line(
       "FROM",
       from.id + ", whose code as klab has it follows. Make the change, then: klab step --check " + step.name +

@@ -19,6 +19,7 @@
 #include "harness/core/build_info.h"
 #include "harness/core/bytes.h"
 #include "harness/core/instruction_sets.h"
+#include "harness/core/project_info.h"
 #include "harness/gpu/gpu.h"
 
 namespace klab {
@@ -250,8 +251,8 @@ Machine look(const std::string& root) {
   const BuildInfo& build = build_info();
   m.compiler = build.compiler;
   m.flags = build.flags;
-  m.commit = build.commit;
-  m.dirty = build.dirty;
+  m.commit = project_info().commit;
+  m.dirty = project_info().dirty;
   m.libraries = {{"oneDNN", build.onednn},
                  {"OpenBLAS", build.openblas},
                  {"Google Benchmark", build.benchmark},

@@ -78,12 +78,12 @@ std::vector<int64_t> shape_of_op(const std::string& op) {
   return op == "transpose" ? std::vector<int64_t>{45, 70} : std::vector<int64_t>{1000};
 }
 
-struct Outcome {
+struct FindingRun {
   std::vector<simt::Finding> findings;
   std::string error;
 };
 
-Outcome run(const std::string& id, std::span<const int64_t> shape, const simt::Options& options) {
+FindingRun run(const std::string& id, std::span<const int64_t> shape, const simt::Options& options) {
   const Variant* variant = find_variant(id);
   if (variant == nullptr) throw std::logic_error(id + " is not registered");
   const LabOp& op = *find_op(variant->op);
@@ -94,7 +94,7 @@ Outcome run(const std::string& id, std::span<const int64_t> shape, const simt::O
   simt::load_traced_variants();
   CrashGuard guard;  // a fault in a kernel is told from one elsewhere there
   simt::Session session(options);
-  Outcome outcome;
+  FindingRun outcome;
   try {
     variant->bind(shape, tensors.pointers())();
   } catch (const simt::Error& e) {
@@ -110,8 +110,8 @@ TEST_P(EverySpecimen, IsFoundOutAtItsLine) {
   const Specimen& s = GetParam();
   std::vector<bool> found(s.findings.size(), false);
   for (const uint64_t seed : {1, 2, 3}) {
-    const Outcome outcome = run(s.id, shape_of_op(find_variant(s.id)->op),
-                                {.traced = true, .seed = seed, .step_limit = 2'000'000});
+    const FindingRun outcome = run(s.id, shape_of_op(find_variant(s.id)->op),
+                                   {.traced = true, .seed = seed, .step_limit = 2'000'000});
     for (const simt::Finding& f : outcome.findings) {
       bool expected = false;
       for (size_t k = 0; k < s.findings.size(); ++k) {
@@ -172,7 +172,7 @@ TEST(Findings, FaultsOfUntracedKernelsAreFindings) {
     const auto at = std::ranges::find(specimens(), id, &Specimen::id);
     ASSERT_NE(at, specimens().end());
     if (at->findings.front().kind != "trap") continue;
-    const Outcome outcome = run(id, std::vector<int64_t>{1000}, {});
+    const FindingRun outcome = run(id, std::vector<int64_t>{1000}, {});
     ASSERT_EQ(outcome.findings.size(), 1U) << id;
     EXPECT_EQ(outcome.findings.front().line, at->findings.front().line)
         << outcome.findings.front().describe();
@@ -183,7 +183,7 @@ TEST(Findings, AKernelThatNeverEndsIsEndedWithoutATraceToo) {
   for (const char* id : {"vector_add.cuda.85_never_ends", "vector_add.cuda.86_never_ends_together"}) {
     const auto at = std::ranges::find(specimens(), id, &Specimen::id);
     ASSERT_NE(at, specimens().end());
-    const Outcome outcome = run(id, std::vector<int64_t>{1000}, {.step_limit = 1 << 22});
+    const FindingRun outcome = run(id, std::vector<int64_t>{1000}, {.step_limit = 1 << 22});
     EXPECT_EQ(outcome.error, "cudaErrorLaunchTimeout");
     ASSERT_EQ(outcome.findings.size(), 1U) << id;
     EXPECT_EQ(outcome.findings.front().kind, simt::Kind::never_ends);
@@ -206,7 +206,7 @@ TEST(Findings, AreTheSameWithTheSameSeed) {
 }
 
 TEST(Findings, NameTheKindThePlaceAndTheThread) {
-  const Outcome outcome =
+  const FindingRun outcome =
       run("vector_add.cuda.80_reads_past_end", std::vector<int64_t>{1000}, {.traced = true});
   ASSERT_EQ(outcome.findings.size(), 1U);
   const std::string text = outcome.findings.front().describe();

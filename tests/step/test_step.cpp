@@ -10,6 +10,7 @@
 #include "harness/check/cases.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
+#include "harness/step/arguments.h"
 #include "harness/step/bodies.h"
 #include "harness/step/compile.h"
 #include "harness/step/compiler_text.h"
@@ -17,6 +18,7 @@
 #include "harness/step/diagnose.h"
 #include "harness/step/imports.h"
 #include "harness/step/lesson.h"
+#include "harness/step/source_places.h"
 #include "harness/step/speed.h"
 #include "harness/step/step.h"
 #include "harness/step/timing_size.h"
@@ -346,6 +348,12 @@ TEST(StepImports, NamesForbiddenCalls) {
       {"_ZN4klab12find_variantERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"}, false));
   EXPECT_FALSE(forbidden_call(
       {"memcpy", "GOMP_parallel", "_Znwm", "_ZN4klab16register_variantERKNS_12RegistrationE"}, true));
+  // The reference, the check and whatever else holds an answer; what contracts declare may be called.
+  EXPECT_TRUE(forbidden_call({"_ZN4klab9Transpose9referenceERKNS0_4ArgsIdEES4_"}, false));
+  EXPECT_TRUE(forbidden_call({"_ZN4klab5stepsEv"}, false));
+  EXPECT_TRUE(forbidden_call({"_ZN4klab4simt9host_bindEv"}, false));
+  EXPECT_FALSE(forbidden_call({"_ZN4klab4simt8thread_xEv"}, false));
+  EXPECT_FALSE(forbidden_call({"_ZN4klab15hashgrid_levelsEv"}, false));
   EXPECT_FALSE(forbidden_call({"fopen"}, false));
   EXPECT_TRUE(forbidden_call({"fopen"}, true));
   EXPECT_TRUE(forbidden_call({"dlsym"}, false));
@@ -368,12 +376,24 @@ TEST(StepDiagnosis, KnownMistakesAreNamed) {
   EXPECT_EQ(first_mistake("05.03", a), "one lane, or one stride, wrong");
   a.failure->inputs = "n=17, denormal inputs";
   EXPECT_EQ(first_mistake("05.03", a), "denormals flushed");
+  // A barrier is no remedy where there are no threads.
   a.failure = Failure{.fault = Fault::nondeterministic};
-  EXPECT_EQ(first_mistake("05.06", a), "missing barrier");
+  EXPECT_EQ(first_mistake("05.06", a), "something that differs from call to call");
+  a.starts_threads = true;
+  EXPECT_EQ(first_mistake("05.06", a), "threads in one place");
+  EXPECT_EQ(first_mistake("03.cuda.03", a), "two writers of one element");
+  a.shares_memory = true;
+  EXPECT_EQ(first_mistake("03.cuda.03", a), "missing barrier");
   a.failure = Failure{.fault = Fault::out_of_bounds, .note = "written 0 bytes past its end"};
   EXPECT_EQ(first_mistake("05.03", a), "unguarded edge");
   a.failure = Failure{.fault = Fault::finding, .note = "race on shared memory in kernel f"};
   EXPECT_EQ(first_mistake("03.cuda.02", a), "missing barrier");
+  a.failure = Failure{
+      .fault = Fault::finding,
+      .note = "out of bounds in kernel f: writes 4 bytes in shared memory, 4 bytes past the end of tile"};
+  EXPECT_EQ(first_mistake("03.cuda.02", a), "a shared array that is too small");
+  a.failure = Failure{.fault = Fault::finding, .note = "out of bounds in kernel f: reads 4 bytes beyond in"};
+  EXPECT_EQ(first_mistake("03.cuda.02", a), "unguarded edge");
   a.failure = Failure{.fault = Fault::finding, .note = "barrier divergence in kernel f"};
   EXPECT_EQ(first_mistake("03.cuda.02", a), "a barrier not all threads reach");
   Answer slow;
@@ -393,6 +413,55 @@ TEST(StepDiagnosis, KnownMistakesAreNamed) {
   slow.speed.speed = Speed::slower;
   EXPECT_EQ(first_mistake("05.06", slow), "threads in each other's way");
   EXPECT_EQ(first_mistake("05.02", slow), "");
+}
+
+TEST(StepDiagnosis, GuessesRestOnTheValues) {
+  Answer a;
+  a.outcome = Outcome::wrong;
+  a.failure = Failure{.fault = Fault::wrong_value, .tensor = "c", .expected = "1", .got = "2"};
+  const auto mistake = [&](const WrongValues& values) {
+    a.survey = Survey{.failed = 3, .passed = 4, .common = "all 3 failing cases have n odd", .values = values};
+    return first_mistake("05.03", a);
+  };
+  EXPECT_EQ(mistake({.tensor = "c", .elements = 9, .wrong = 5, .relative = 1e-4}), "not accurate enough");
+  EXPECT_EQ(mistake({.tensor = "c", .elements = 90, .wrong = 5, .relative = 1e-4}), "");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1, .factor = 0.5}), "one factor");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 2, .factor = -1}), "a sign");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1, .offset = 1}), "one term");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1, .shift = -1}), "an index off by a place");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1, .limit = 65504}), "the range of a format");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .finite = 5, .relative = 1}), "the range of a format");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .zero = 5, .relative = 1}), "zeros where values belong");
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1}), "");  // no evidence, no guess
+  EXPECT_EQ(common_text(a), "All 3 failing cases have n odd.");
+  EXPECT_TRUE(diagnosis_text(a, {}).starts_with("All 3 failing cases have n odd.\n"));
+  a.unset = {{.line = 7, .text = "float sum;"}};
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1e-4}), "read before set");
+}
+
+TEST(StepPlaces, DeclarationsWithoutAValueAreFound) {
+  const auto list = unset_variables(
+      "namespace klab {\nfloat global;\nvoid f() {\n  float sum;\n  float part[4][2], more;\n  int64_t i = "
+      "0;\n"
+      "  static float kept;\n  // float said;\n  const float* p;\n}\n}\n");
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].line, 4);
+  EXPECT_EQ(list[0].text, "float sum;");
+  EXPECT_EQ(list[1].line, 5);
+}
+
+TEST(StepArguments, ComeFromTheContract) {
+  const auto list = arguments_of("transpose");
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].first, "in");
+  EXPECT_EQ(list[0].second, "[m,n] f32 row-major, input");
+  const auto joined =
+      arguments_in("  struct Args {\n    const T* a;  // one,\n                 // two\n    T* b;\n  };\n");
+  ASSERT_EQ(joined.size(), 2U);
+  EXPECT_EQ(joined[0].second, "one, two");
+  EXPECT_EQ(joined[1].second, "");
+  EXPECT_NE(start_text(find_step("03.02")).find("// ARGUMENT  x.in: [m,n] f32 row-major, input"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -22,6 +22,31 @@ echo "// mine" >>"$work"
 "$klab" step 01.77 >/dev/null 2>"$tmp/err"; [[ $? -eq 2 ]] || fail "an unknown step does not end with 2"
 grep -q "01.0" "$tmp/err" || fail "an unknown step names no other"
 
+# Where am I: labs in 20 lines, one lab's steps with a few words, nothing wider than the terminal. A single digit means a lab.
+"$klab" step >"$tmp/where" || fail "klab step"
+(($(wc -l <"$tmp/where") <= 20)) || { cat "$tmp/where"; fail "klab step has more than 20 lines"; }
+grep -q "^01_vector_add .* 0 of" "$tmp/where" && grep -q "^Next: klab step 01.0" "$tmp/where" || { cat "$tmp/where"; fail "klab step"; }
+awk '/03_transpose/ {t = NR} /02_window_sum/ {w = NR} END {exit !(t && t < w)}' "$tmp/where" || fail "the labs are not in the path's order"
+COLUMNS=80 "$klab" step 1 >"$tmp/lab"
+grep -q "^  01.02  *all lanes" "$tmp/lab" || { cat "$tmp/lab"; fail "klab step 1 does not list lab 01 with a few words each"; }
+COLUMNS=80 "$klab" step 7 >"$tmp/lab7"
+python3 - "$tmp/lab" "$tmp/lab7" <<'END' || fail "lines are wider than 80 columns"
+import sys
+assert all(len(line.rstrip("\n")) <= 80 for name in sys.argv[1:] for line in open(name, encoding="utf-8"))
+END
+# A passing file is kept; --undo takes it back, and what is moved aside is listed.
+"$klab" step --undo 01.02 >/dev/null 2>"$tmp/err" && fail "--undo without a passing file"
+grep -q "no passing file of step 01.02" "$tmp/err" || { cat "$tmp/err"; fail "--undo does not say what is missing"; }
+echo "// passed" >"$work.passed"
+mv "$work" "$tmp/before" && echo "// broken" >"$work"
+"$klab" step --undo 01.02 >/dev/null && grep -q "// passed" "$work" && grep -q "// broken" "$work.old" || fail "--undo"
+"$klab" step 01 >"$tmp/lab" && grep -q "02.cpp.old, 02.cpp.passed" "$tmp/lab" || { cat "$tmp/lab"; fail "kept files are not listed"; }
+rm "$work.old" "$work.passed" && mv "$tmp/before" "$work"
+# Answers are out of sight: the code of rungs is folded as hints are.
+"$klab" explain 01 >"$tmp/page" && ! grep -q "hn::StoreU" "$tmp/page" || fail "explain shows a rung's code"
+grep -q "> Code (folded" "$tmp/page" || fail "explain does not say that code is folded"
+"$klab" explain 01 --hints >"$tmp/page" && grep -q "StoreU" "$tmp/page" || fail "explain --hints shows no code"
+
 # Bad files: the code that replaces the parent's loop, and klab's name for the error. Each has its own work folder.
 bad() {  # name outcome file-level-code loop [more arguments]
   local name=$1 outcome=$2 above=$3 loop=$4 dir=$tmp/bad/$1; shift 4
@@ -56,6 +81,22 @@ for (int64_t i = 0; i < x.shape.n; ++i) kept[i] = x.c[i]; }"
   bad body "calls what it must not" '#include "kernels/vector_add/cpu/02_simd.cpp"' "$good"
 }
 all_bad & others=$!
+
+# A crash names its line, failing cases what they have in common, and a variable that is read before it is set its declaration.
+diagnosed() {  # name, loop, expected words
+  local dir=$tmp/said/$1
+  mkdir -p "$dir/01_vector_add"
+  sed -e '/^\/\/ mine$/d' -e "s|^  for (int64_t i = 0; .*|  $2|" "$work" >"$dir/01_vector_add/02.cpp"
+  KLAB_WORK=$dir "$klab" step --check 01.02 --no-time >"$dir/out" 2>&1
+  tr -s ' \n' ' ' <"$dir/out" >"$dir/line"
+  for words in "${@:3}"; do
+    grep -qF -- "$words" "$dir/line" || { cat "$dir/out"; fail "$1: '$words' is not said"; }
+  done
+}
+diagnosed crash_line "$good if (x.shape.n > 64) *reinterpret_cast<volatile float*>(8) = 1;" "failing cases have n > 64" \
+  "Line $(grep -n '^  for (int64_t i' "$work" | cut -d: -f1): for"
+diagnosed unset "float last; for (int64_t i = 0; i < x.shape.n; ++i) { if (i % 3) last = x.a[i]; x.c[i] = last + x.b[i]; }" \
+  "read before set?" "float last;"
 
 # Another spelling of the parent is right, and not done: whether it is the step's change shows in its time.
 mkdir -p "$tmp/cosmetic/01_vector_add"

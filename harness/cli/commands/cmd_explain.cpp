@@ -6,6 +6,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/markdown.h"
+#include "harness/cli/pager.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/report/table.h"
@@ -50,6 +51,18 @@ std::string trunk_of_page(const Lab& lab, std::string page) {
              names, lab.id.substr(0, 2), lab.id.substr(0, 2));
 }
 
+/// Returns the names of the sections that hold answers: those of rungs that a learner makes from another one.
+std::vector<std::string> answers_of(const Lab& lab) {
+  std::vector<std::string> names;
+  for (const LabOp& op : lab.ops)
+    for (const Variant* v : variants_of(op.op.name))
+      if (!v->parent.empty() && !v->peer) {
+        names.push_back(v->id);
+        names.push_back(section_name(*v));
+      }
+  return names;
+}
+
 /// Throws "no section" with the list of sections.
 [[noreturn]] void no_section(const Lab& lab, const std::string& rung, const std::string& page) {
   auto names = section_names(page);
@@ -83,8 +96,10 @@ int run(const Options& o) {
   } else if (!o.all) {
     page = trunk_of_page(lab, page);
   }
-  fmt::print("{}", typeset(page, {.hints = o.hints, .width = paper().width}));
-  if (variant != nullptr) fmt::print("\nIts source: {}\n", source_path(*variant));
+  std::string text =
+      typeset(with_code_folded(page, answers_of(lab)), {.hints = o.hints, .width = paper().width});
+  if (variant != nullptr) text += fmt::format("\nIts source: {}\n", source_path(*variant));
+  print_paged(text);
   return exit_ok;
 }
 
@@ -93,13 +108,13 @@ KLAB_COMMAND(
      .summary = "Read a lab's lesson, or the section of one rung",
      .details = "klab explain 05          the page of lab 05\n"
                 "klab explain matmul 04   its section on rung 04\n"
-                "klab explain matmul --hints   with the hints of its tasks unfolded",
+                "klab explain matmul --hints   with hints and the code of rungs unfolded",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("lab", o->lab, "a lab, or an op or variant of it")->required()->option_text("LAB");
        app.add_option("rung", o->rung, "a rung's number or name, or another section")->option_text("[NN]");
        app.add_flag("--all", o->all, "with the sections of branches: rungs that pay at another size");
-       app.add_flag("--hints", o->hints, "unfold the hints");
+       app.add_flag("--hints", o->hints, "unfold the hints, and the code of rungs");
        return [o] { return run(*o); };
      }});
 

@@ -5,11 +5,13 @@
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/step_actions.h"
+#include "harness/cli/step_path.h"
 #include "harness/cli/step_text.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
+#include "harness/report/wrap.h"
 #include "harness/step/judge.h"
 #include "harness/step/learner.h"
 #include "harness/step/sandbox.h"
@@ -22,7 +24,8 @@ namespace {
 struct Options {
   std::string step;
   std::string judge, confine;  // used when it starts itself
-  bool check = false, watch = false, solution = false, restart = false, every = false, no_time = false;
+  bool check = false, watch = false, solution = false, restart = false, undo = false, every = false,
+       no_time = false;
   StepCheckOptions how;
   int hint = 0;
   std::string export_to, name;
@@ -80,15 +83,20 @@ int show(const Step& step, int hint) {
     StepRecord& r = b.steps[step.own->id];
     r.hints = std::max(r.hints, hint);
   });
-  fmt::print("{}\n{} {}\nThen: klab step --check {}   (or --watch, which repeats on every save)\n",
-             step_text(step, hint), fresh ? "Begun:" : "Your file:", work_path(step).string(), step.name);
+  fmt::print("{}\n", step_text(step, hint));
+  fmt::print("{}", fitted(fmt::format(
+                       "{} {}\nThen: klab step --check {}   (or --watch, which repeats on every save)\n",
+                       fresh ? "Begun:" : "Your file:", work_path(step).string(), step.name)));
   return exit_ok;
 }
 
-bool is_lab(const std::string& name) {
+/// Returns the lab's id if the name means one: "07", "7", "07_normalization", "normalization". Empty if it does not.
+std::string lab_named(const std::string& name) {
   for (const Lab& lab : labs())
-    if (name == lab.id || name == lab.id.substr(0, 2) || name == lab.id.substr(3)) return true;
-  return false;
+    if (name == lab.id || name == lab.id.substr(0, 2) || "0" + name == lab.id.substr(0, 2) ||
+        name == lab.id.substr(3))
+      return lab.id;
+  return "";
 }
 
 int run(Options& o) {
@@ -98,8 +106,8 @@ int run(Options& o) {
   if (!o.grade.empty()) return grade_folder(o);
   if (!o.export_to.empty()) return export_work(o);
   if (o.every) return check_every_step(o.step, o.how);
-  const bool acts = o.check || o.watch || o.solution || o.restart;
-  if (!acts && (o.step.empty() || is_lab(o.step))) return show_path(o.step);
+  const bool acts = o.check || o.watch || o.solution || o.restart || o.undo;
+  if (!acts && (o.step.empty() || !lab_named(o.step).empty())) return show_path(lab_named(o.step));
   if (o.step.empty()) {
     // The step worked on last.
     const ProgressBook book = read_progress(work_folder());
@@ -108,6 +116,7 @@ int run(Options& o) {
   }
   const Step& step = find_step(o.step);
   if (o.restart) return restart_step(step);
+  if (o.undo) return undo_step(step);
   if (o.solution) return show_solution(step);
   if (o.watch) return watch_step(step, o.how);
   if (o.check) return check_step(step, o.how);
@@ -122,6 +131,7 @@ void add_options(CLI::App& app, Options& o) {
   add_number(app, "--hint", o.hint, range::hints, "with the hints up to this one");
   app.add_flag("--solution", o.solution, "the way from the parent to klab's rung");
   app.add_flag("--restart", o.restart, "move your file aside and begin again");
+  app.add_flag("--undo", o.undo, "move your file aside and take back the last one that passed");
   app.add_flag("--no-time", o.no_time, "--check without timing");
   app.add_flag("--json", o.how.json, "--check for programs");
   add_number(app, "--seconds", o.how.seconds, range::stage_seconds,

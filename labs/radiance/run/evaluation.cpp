@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/report/table.h"
+#include "harness/report/terminal.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/stages.h"
@@ -33,7 +34,7 @@ class Pace {
     const std::string text =
         fmt::format("evaluated {} of {} views, the last one {:.2f} dB, left {}", count, views_, psnr,
                     duration_text(seconds / double(count) * double(views_ - count)));
-    if (isatty(STDERR_FILENO) != 0) return line_.show(text);
+    if (overwrites_lines(STDERR_FILENO)) return line_.show(text);
     if (since(said_) < 10) return;
     said_ = Clock::now();
     fmt::print(stderr, "{}\n", text);

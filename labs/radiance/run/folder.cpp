@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -28,6 +29,8 @@ constexpr const char* kLockFile = ".lock";
 constexpr const char* kFiles[] = {
     "checkpoint.safetensors", "model.safetensors", "metrics.csv", "plan.json", "result.json", "test_0.png"};
 
+constexpr const char* kElsewhere = "; name a folder that you may write to by --out DIR";
+
 [[noreturn]] void refuse(const fs::path& folder, const std::string& why) {
   throw std::runtime_error(folder.string() + ": " + why);
 }
@@ -40,7 +43,15 @@ int take_lock(const fs::path& folder) {
     const int lock = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (lock < 0)
       refuse(folder, std::string("cannot be written to; choose another folder: ") + std::strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    // File systems of clusters may have no locks: ENOSYS, ENOLCK, EPERM. Only EWOULDBLOCK means another owner.
+    const int why = flock(lock, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (why != 0 && why != EWOULDBLOCK)
+      std::fprintf(
+          stderr,
+          "note      %s: files cannot be locked here (%s): see to it that no other klab writes into this "
+          "folder\n",
+          folder.c_str(), std::strerror(why));
+    if (why == EWOULDBLOCK) {
       char owner[24] = {};
       [[maybe_unused]] const ssize_t n = read(lock, owner, sizeof owner - 1);
       close(lock);
@@ -88,7 +99,8 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder, error))
-    refuse(folder, "cannot be made: " + (error ? error.message() : std::string("it is no folder")));
+    refuse(folder,
+           "cannot be made: " + (error ? error.message() : std::string("it is no folder")) + kElsewhere);
 }
 
 RunFolder RunFolder::create(const fs::path& out, const std::string& scene) {
@@ -102,7 +114,7 @@ RunFolder RunFolder::create(const fs::path& out, const std::string& scene) {
     // The process that creates the folder owns it: two may look for a name at the same time.
     std::error_code error;
     if (fs::create_directory(candidate, error)) return RunFolder(candidate);
-    if (error) refuse(candidate, "cannot be made: " + error.message());
+    if (error) refuse(candidate, "cannot be made: " + error.message() + kElsewhere);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
+#include "harness/report/terminal.h"
 #include "labs/radiance/run/counted_step.h"
 #include "labs/radiance/run/cpu_share.h"
 #include "labs/radiance/run/evaluation.h"
@@ -154,7 +155,7 @@ void RunJob::show(const MetricsLine& line, double last_report, Progress& progres
       fmt::format("step {:6}  {}  loss {:.5f}  batch PSNR {:5.2f} dB  {:.2f} M samples/s  {} rays  left {}",
                   r.step, duration_text(line.seconds), r.loss, line.psnr, line.rate * 1e-6, r.rays,
                   duration_text(std::max(0.0, remains)));
-  if (terminal_)
+  if (terminal_ && overwrites_lines(fileno(stderr)))
     progress.show(text);
   else if (int(line.seconds / 10) != int(last_report / 10) || r.step == 1)
     fmt::print(stderr, "{}\n", text);

@@ -1,0 +1,256 @@
+#include "harness/check/survey.h"
+
+#include <fmt/core.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "harness/check/cases.h"
+#include "harness/check/fitting.h"
+#include "harness/check/in_common.h"
+#include "harness/check/run_case.h"
+#include "harness/check/turns.h"
+#include "harness/core/element.h"
+#include "harness/simt/modules.h"
+#include "reference/generator.h"
+
+namespace klab {
+namespace {
+
+constexpr double kSurveyWork = 4e7;      // of all runs of a CPU variant, in units of work()
+constexpr double kSurveyHostWork = 4e7;  // of a CUDA variant on the host, in units of simt::Session::work()
+constexpr size_t kSurveyShapes = 220;
+constexpr uint64_t kSurveySteps = 2'000'000;  // of a block of a CUDA variant
+
+/// Numbers at which a narrower format or a clamp stops: the largest of half, of two kinds of 8 bits, of integers.
+constexpr double kLimits[] = {65504, 57344, 448,   240,   127,        128,
+                              255,   32767, 32768, 65535, 2147483647, 2147483648};
+
+/// Compares one output of the last run with the reference.
+WrongValues compared(const TensorSpec& spec, const std::vector<char>& got, const Buffer& reference,
+                     double tiny) {
+  WrongValues v{.tensor = spec.name};
+  const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
+  const int64_t n = volume(spec.dims);
+  std::vector<double> mine(static_cast<size_t>(n)), want(static_cast<size_t>(n));
+  std::vector<int64_t> wrong;
+  double factor = 0, offset = 0, largest = 0;
+  bool one_factor = true, one_offset = true;
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = mine[size_t(i)] = load(spec.element, got.data(), i);
+    const double b = want[size_t(i)] = load(wide, reference.data(), i);
+    const double error = std::abs(a - b);
+    if (std::isfinite(a)) largest = std::max(largest, std::abs(a));
+    const bool same = a == b || (std::isnan(a) && std::isnan(b)) || error <= tiny * std::abs(b);
+    if (!same) wrong.push_back(i);
+    if (!same && std::isnan(a)) ++v.nan;
+    if (!same && std::isinf(a) && std::isfinite(b)) ++v.infinite;
+    if (!same && std::isfinite(a) && std::isinf(b)) ++v.finite;
+    if (!same && a == 0) ++v.zero;
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      one_factor = one_offset = false;
+      continue;
+    }
+    if (!same && b != 0) v.relative = std::max(v.relative, error / std::abs(b));
+    if (!same && b == 0) v.relative = HUGE_VAL;
+    if (b != 0 && factor == 0) factor = a / b;
+    if (offset == 0) offset = a - b;
+    one_factor = one_factor && std::abs(a - factor * b) <= 1e-5 * std::abs(factor * b);
+    one_offset = one_offset && std::abs(a - b - offset) <= 1e-5 * std::abs(offset) + 1e-6 * std::abs(b);
+  }
+  v.elements = n;
+  v.wrong = int64_t(wrong.size());
+  if (v.wrong > 1 && one_factor && factor != 0 && factor != 1) v.factor = factor;
+  if (v.wrong > 1 && one_offset && offset != 0 && v.factor == 0) v.offset = offset;
+  // Neighbors whose values stand in each other's places.
+  int64_t row = spec.dims.empty() ? 1 : spec.dims.back();
+  for (const int64_t s : {int64_t(1), int64_t(-1), row, -row}) {
+    if (v.shift != 0 || v.wrong < 3) break;
+    int64_t matches = 0;
+    for (const int64_t i : wrong)
+      matches +=
+          i + s >= 0 && i + s < n && want[size_t(i)] != want[size_t(i + s)] &&
+                  std::abs(mine[size_t(i)] - want[size_t(i + s)]) <= 1e-5 * std::abs(want[size_t(i + s)])
+              ? 1
+              : 0;
+    if (matches >= 3 && 10 * matches >= 8 * v.wrong) v.shift = s;
+  }
+  for (const double limit : kLimits) {
+    int64_t stopped = 0;
+    for (const int64_t i : wrong)
+      stopped += std::abs(mine[size_t(i)]) == limit && !(std::abs(want[size_t(i)]) <= limit) ? 1 : 0;
+    if (stopped > 0 && stopped == v.wrong && largest == limit) v.limit = limit;
+  }
+  return v;
+}
+
+class Surveyor {
+ public:
+  Surveyor(const LabOp& op, const Variant& variant, const SurveyOptions& options)
+      : op_(op), variant_(variant), options_(options), cpu_(variant.backend == "cpu") {}
+
+  Survey run() {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto shapes = chosen();
+    for (size_t turn = 0; turn < shapes.size(); ++turn) {
+      const double gone = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      if (gone > options_.seconds || spent_ > (cpu_ ? kSurveyWork : kSurveyHostWork)) break;
+      at_shape(shapes[turn], turn);
+    }
+    SurveyedSizes sizes{.names = op_.op.dims, .parameter = {}, .tiles = variant_.tiles};
+    for (size_t d = 0; d < sizes.names.size(); ++d) sizes.parameter.push_back(is_parameter(op_, d));
+    Survey result{.common = in_common(sizes, cases_), .values = values_};
+    for (const SurveyedCase& c : cases_) ++(c.failed ? result.failed : result.passed);
+    return result;
+  }
+
+ private:
+  /// Returns the cheaper shapes of the check in its order, and the one that failed first.
+  std::vector<std::vector<int64_t>> chosen() const {
+    const Variant* const one[] = {&variant_};
+    auto shapes = fitting(variant_, shapes_of_check(op_, one, {}, options_.seed));
+    std::ranges::stable_sort(shapes, {}, [&](const auto& s) { return work(op_.op, s); });
+    const bool usual = options_.shape.empty() || std::ranges::find(shapes, options_.shape) != shapes.end();
+    if (shapes.size() > kSurveyShapes) shapes.resize(kSurveyShapes);
+    std::ranges::reverse(shapes);  // the budget is for large and small ones: large ones have most properties
+    for (auto& shape : neighbors()) shapes.insert(shapes.begin(), std::move(shape));
+    if (!usual || std::ranges::find(shapes, options_.shape) == shapes.end())
+      if (!options_.shape.empty()) shapes.insert(shapes.begin(), options_.shape);
+    if (!usual)
+      for (auto& shape : fitting(variant_, shapes_beyond(op_, options_.seed)))
+        if (shape != options_.shape) shapes.insert(shapes.begin() + 1, std::move(shape));
+    // What costs more than a share of all is tried only if it is what failed.
+    const double most = (cpu_ ? kSurveyWork : kSurveyHostWork / 30) / 8;
+    std::erase_if(shapes, [&](const auto& s) { return s != options_.shape && work(op_.op, s) > most; });
+    return shapes;
+  }
+
+  /// Returns shapes that differ from the failing one in one size.
+  std::vector<std::vector<int64_t>> neighbors() const {
+    std::vector<std::vector<int64_t>> list;
+    if (options_.shape.empty()) return list;
+    constexpr int64_t kNear[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 20, 24, 32, 33, 40, 48, 64, 65, 96, 128};
+    const auto sizes = check_sizes(op_, variant_.tiles);
+    for (size_t d = 0; d < options_.shape.size(); ++d) {
+      std::vector<int64_t> values = sizes[d];
+      if (!is_parameter(op_, d)) values.insert(values.end(), std::begin(kNear), std::end(kNear));
+      std::ranges::sort(values);
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+      for (const int64_t value : values) {
+        auto shape = options_.shape;
+        shape[d] = value;
+        if (shape == options_.shape || !op_.op.valid(shape)) continue;
+        if (work(op_.op, shape) < 1e5 || work(op_.op, shape) <= 2 * work(op_.op, options_.shape))
+          list.push_back(shape);
+      }
+    }
+    return fitting(variant_, list);
+  }
+
+  void at_shape(const std::vector<int64_t>& shape, size_t turn) {
+    const auto specs = op_.op.tensors(shape);
+    Generator random(options_.seed * 1000003 + turn);
+    std::vector<Pattern> patterns(std::begin(kPatterns) + 1, std::end(kPatterns));
+    if (!op_.nan_in.empty() || !op_.infinity_in.empty()) patterns.push_back(Pattern::not_finite);
+    const Pattern other = patterns[turn % patterns.size()];
+    const Given usual = make_given(op_, shape, specs, Pattern::random, random);
+    const Given hard = make_given(op_, shape, specs, other, random);
+    const int64_t all = cpu_ ? omp_get_max_threads() : 0;
+    const Alignment off = kAlignments[1 + turn % (std::size(kAlignments) - 1)];
+    one(shape, specs, usual, Alignment::whole, all, turn);
+    one(shape, specs, hard, Alignment::whole, all, turn);
+    one(shape, specs, usual, off, all, turn);
+    if (cpu_)
+      one(shape, specs, usual, Alignment::whole, all == 1 || turn % 2 == 0 ? other_threads(turn) : 1, turn);
+  }
+
+  void one(const std::vector<int64_t>& shape, const std::vector<TensorSpec>& specs, const Given& given,
+           Alignment alignment, int64_t threads, size_t turn) {
+    Trial trial(op_.op, variant_, shape, specs, offsets_for(specs.size(), alignment, turn / 3 * 3), guard_);
+    if (cpu_ && threads != omp_get_max_threads()) trial.with_threads(int(threads));
+    if (!cpu_ && options_.watched)
+      trial.watch(true, kSurveySteps);
+    else if (!cpu_)
+      trial.end_after(kSurveySteps, uint64_t(kSurveyHostWork));
+    const auto failure = trial.failure(given);
+    spent_ += cpu_ ? 5 * work(op_.op, shape) + 2000 : double(trial.host_work());
+    const bool values =
+        failure && (failure->fault == Fault::wrong_value || failure->fault == Fault::non_finite);
+    const double cost = work(op_.op, shape);
+    if (values && (values_.tensor.empty() || cost < cost_)) {
+      note_values(shape, specs, given, trial, *failure);
+      cost_ = cost;
+    }
+    // Where no output has elements, nothing can be wrong.
+    bool empty = true;
+    for (const TensorSpec& spec : specs)
+      empty = empty && (spec.role == Role::input || volume(spec.dims) == 0);
+    if (!empty || failure) cases_.push_back({shape, given.pattern, alignment, threads, failure.has_value()});
+  }
+
+  void note_values(ShapeView shape, const std::vector<TensorSpec>& specs, const Given& given,
+                   const Trial& trial, const Failure& failure) {
+    const auto outputs = trial.outputs();
+    size_t output = 0;
+    for (size_t k = 0; k < specs.size(); ++k) {
+      if (specs[k].role == Role::input) continue;
+      const std::vector<char>& bytes = outputs[output++];
+      if (specs[k].name != failure.tensor) continue;
+      const double tiny = is_integer(specs[k].element) ? 0 : specs[k].element == Element::f32 ? 1e-5 : 1e-2;
+      values_ = compared(specs[k], bytes, given.reference[k], tiny);
+      values_.shape.assign(shape.begin(), shape.end());
+    }
+  }
+
+  const LabOp& op_;
+  const Variant& variant_;
+  const SurveyOptions& options_;
+  bool cpu_;
+  CrashGuard guard_;
+  double spent_ = 0, cost_ = 0;
+  std::vector<SurveyedCase> cases_;
+  WrongValues values_;
+};
+
+}  // namespace
+
+Survey survey(const LabOp& op, const Variant& variant, const SurveyOptions& options) {
+  if (variant.backend != "cpu") simt::load_traced_variants();
+  return Surveyor(op, variant, options).run();
+}
+
+nlohmann::json to_json(const Survey& s) {
+  const WrongValues& v = s.values;
+  return {{"failed", s.failed}, {"passed", s.passed},     {"common", s.common}, {"tensor", v.tensor},
+          {"shape", v.shape},   {"elements", v.elements}, {"wrong", v.wrong},   {"infinite", v.infinite},
+          {"finite", v.finite}, {"nan", v.nan},           {"zero", v.zero},     {"relative", v.relative},
+          {"factor", v.factor}, {"offset", v.offset},     {"shift", v.shift},   {"limit", v.limit}};
+}
+
+Survey survey_from(const nlohmann::json& j) {
+  const auto number = [&](const char* key) {
+    return j.at(key).is_number() ? j.at(key).get<double>() : HUGE_VAL;
+  };
+  return {.failed = j.at("failed"),
+          .passed = j.at("passed"),
+          .common = j.at("common"),
+          .values = {.tensor = j.at("tensor"),
+                     .shape = j.at("shape"),
+                     .elements = j.at("elements"),
+                     .wrong = j.at("wrong"),
+                     .infinite = j.at("infinite"),
+                     .finite = j.at("finite"),
+                     .nan = j.at("nan"),
+                     .zero = j.at("zero"),
+                     .relative = number("relative"),  // JSON has no infinity
+                     .factor = number("factor"),
+                     .offset = number("offset"),
+                     .shift = j.at("shift"),
+                     .limit = number("limit")}};
+}
+
+}  // namespace klab
