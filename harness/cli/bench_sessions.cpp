@@ -78,8 +78,15 @@ int record_baseline(SessionPlan plan, const std::string& name, int sessions) {
   nlohmann::json floors = nlohmann::json::array();
   double widest = 0;
   const CompareResult self = compare_runs(run, run);
+  if (self.unusable_base)
+    throw std::invalid_argument(fmt::format(
+        "none of the {} sessions is usable: in all of them other work took the processor. Nothing was "
+        "written; record the baseline on a quiet machine",
+        sessions));
+  int lost = 0;
   for (const Change& c : self.changes) {
-    if (c.anchor.empty()) continue;
+    if (!c.measured) continue;  // counts have no noise
+    lost += c.by_noise ? 1 : 0;
     const double floor = std::expm1(c.judgement.margin);
     widest = std::max(widest, floor);
     floors.push_back({{"variant", c.variant}, {"shape", c.shape}, {"anchor", c.anchor}, {"margin", floor}});
@@ -96,10 +103,20 @@ int record_baseline(SessionPlan plan, const std::string& name, int sessions) {
   fmt::print("{} rows of {} sessions in {:.0f} s are in {}\n", run.rows.size(), sessions,
              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
              baseline.rows_file);
+  if (floors.empty()) {
+    fmt::print("no noise floor: only counts were recorded, which are compared exactly\n");
+    return wrong ? exit_failed : exit_ok;
+  }
   int noisy = 0;
   for (const auto& f : floors) noisy += f["margin"].get<double>() > 0.0201 ? 1 : 0;
   fmt::print("noise floor: within 2 % for {} of {} variants and sizes; the widest {:.1f} %\n",
              int(floors.size()) - noisy, floors.size(), 100 * widest);
+  if (lost > 0)
+    fmt::print(
+        "for {} of them noise or other work leaves nothing to decide by: record the baseline again on a "
+        "quiet "
+        "machine\n",
+        lost);
   return wrong ? exit_failed : exit_ok;
 }
 

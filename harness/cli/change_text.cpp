@@ -60,7 +60,10 @@ std::string percent(double log_ratio) {
   return fmt::format("{:+.1f}", 100 * std::expm1(log_ratio));
 }
 
-bool judged(const Change& c) { return c.failed.empty() && !c.anchor.empty(); }
+bool judged(const Change& c) { return c.failed.empty() && c.measured; }
+
+/// Returns a time, or nothing where none was measured.
+std::string time_of(double seconds) { return seconds > 0 ? seconds_text(seconds) : ""; }
 
 std::string change_of(const Change& c) { return judged(c) ? percent(c.judgement.change.value) + " %" : ""; }
 
@@ -84,15 +87,18 @@ std::string units_of(const Change& c) {
   return judged(c) ? fmt::format("{}/{}", c.base_units, c.fresh_units) : "";
 }
 
+/// Names what is in one run only: all that is gone, since a gate that loses what it watches must say so.
 std::string lists_text(const CompareResult& result, bool list, const char* bullet) {
+  constexpr size_t kNamed = 20;  // without --list-missing
   std::string text;
   for (const auto& [what, names] :
        {std::pair{"only in the base", &result.missing}, std::pair{"only in the new run", &result.added}}) {
     if (names->empty()) continue;
-    text +=
-        fmt::format("{}{} {}{}\n", bullet, names->size(), what, list ? ":" : " (--list-missing names them)");
-    if (list)
-      for (const std::string& name : *names) text += fmt::format("  {}{}\n", bullet, name);
+    const size_t named = list ? names->size() : std::min(names->size(), kNamed);
+    text += fmt::format("{}{} {}:\n", bullet, names->size(), what);
+    for (size_t i = 0; i < named; ++i) text += fmt::format("  {}{}\n", bullet, (*names)[i]);
+    if (named < names->size())
+      text += fmt::format("  {}and {} more (--list-missing names them)\n", bullet, names->size() - named);
   }
   return text;
 }
@@ -120,9 +126,11 @@ std::string escaped_xml(const std::string& text) {
 
 std::string sentence(const Change& c) {
   if (!c.failed.empty()) return c.failed;
-  std::string text =
-      fmt::format("{} {}, interval {} %, margin {}, measured against {}", verdict_text(c), change_of(c),
-                  interval_of(c), margin_of(c), c.anchor.empty() ? "nothing" : c.anchor);
+  std::string text = verdict_text(c);
+  if (judged(c))
+    text += fmt::format(" {}, {}margin {}, measured against {}", change_of(c),
+                        interval_of(c).empty() ? "" : fmt::format("interval {} %, ", interval_of(c)),
+                        margin_of(c), c.anchor);
   return c.reason.empty() ? text : text + "; " + c.reason;
 }
 
@@ -157,20 +165,20 @@ std::string change_text(const CompareResult& result, const ChangeTextOptions& op
   std::string reasons;
   for (const Change* c : sorted(result)) {
     table.add({c->variant, place_of(*c), Cell(verdict_text(*c), ink_of(*c)), change_of(*c),
-               Cell(interval_of(*c), Ink::dim), Cell(margin_of(*c), Ink::dim),
-               c->base_seconds > 0 ? seconds_text(c->base_seconds) : "",
-               c->fresh_seconds > 0 ? seconds_text(c->fresh_seconds) : "", Cell(units_of(*c), Ink::dim),
-               Cell(anchor_of(*c), Ink::dim)});
+               Cell(interval_of(*c), Ink::dim), Cell(margin_of(*c), Ink::dim), time_of(c->base_seconds),
+               time_of(c->fresh_seconds), Cell(units_of(*c), Ink::dim), Cell(anchor_of(*c), Ink::dim)});
     if (!c->failed.empty() || !c->reason.empty())
       reasons +=
           fmt::format("  {}, {}: {}\n", c->variant, place_of(*c), c->failed.empty() ? c->reason : c->failed);
   }
   text += table.text() + reasons + lists_text(result, options.list_missing, "");
   text += inked(change_summary(result), Ink::bold);
-  text += fmt::format(
-      "  (change: of time over time of the anchor; margin: the larger of {:.3g} % and the noise "
-      "floor)\n",
-      100 * options.threshold);
+  if (std::any_of(result.changes.begin(), result.changes.end(), judged))
+    text += fmt::format(
+        "  (change: of time over time of the anchor; margin: the larger of {:.3g} % and the noise "
+        "floor)",
+        100 * options.threshold);
+  text += "\n";
   return text;
 }
 
@@ -182,11 +190,10 @@ std::string change_markdown(const CompareResult& result, const ChangeTextOptions
   std::string same;
   for (const Change* c : sorted(result)) {
     std::string& into = rank_of(*c) == 4 ? same : text;
-    into +=
-        fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n", c->variant, place_of(*c),
-                    rank_of(*c) <= 1 ? "**" + verdict_text(*c) + "**" : verdict_text(*c), change_of(*c),
-                    interval_of(*c), margin_of(*c), c->base_seconds > 0 ? seconds_text(c->base_seconds) : "",
-                    seconds_text(c->fresh_seconds), anchor_of(*c));
+    into += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n", c->variant, place_of(*c),
+                        rank_of(*c) <= 1 ? "**" + verdict_text(*c) + "**" : verdict_text(*c), change_of(*c),
+                        interval_of(*c), margin_of(*c), time_of(c->base_seconds), time_of(c->fresh_seconds),
+                        anchor_of(*c));
   }
   text += same;
   std::string reasons;
@@ -204,23 +211,30 @@ nlohmann::json change_json(const CompareResult& result, int exit_code) {
   const auto finite = [](double log_ratio) {
     return std::isfinite(log_ratio) ? nlohmann::json(std::expm1(log_ratio)) : nlohmann::json(nullptr);
   };
+  // What was not computed is null, not 0.
+  const auto positive = [](double value) {
+    return value > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
+  };
   nlohmann::json changes = nlohmann::json::array();
   for (const Change& c : result.changes) {
-    nlohmann::json j = {{"lab", c.lab},
-                        {"op", c.op},
-                        {"variant", c.variant},
-                        {"size", c.size},
-                        {"shape", c.shape},
-                        {"cache", c.cache},
-                        {"threads", c.threads},
-                        {"verdict", verdict_text(c)},
-                        {"base_seconds", c.base_seconds},
-                        {"new_seconds", c.fresh_seconds},
-                        {"anchor", c.anchor.empty() ? nlohmann::json(nullptr) : nlohmann::json(c.anchor)},
-                        {"base_units", c.base_units},
-                        {"new_units", c.fresh_units},
-                        {"left_out", c.left_out},
-                        {"reason", c.failed.empty() ? c.reason : c.failed}};
+    const auto unit = [&](int count) { return c.measured ? nlohmann::json(count) : nlohmann::json(nullptr); };
+    nlohmann::json j = {
+        {"lab", c.lab},
+        {"op", c.op},
+        {"variant", c.variant},
+        {"size", c.size},
+        {"shape", c.shape},
+        {"cache", c.cache},
+        {"threads", c.threads},
+        {"verdict", verdict_text(c)},
+        {"base_seconds", positive(c.base_seconds)},
+        {"new_seconds", positive(c.fresh_seconds)},
+        {"anchor", c.anchor.empty() ? nlohmann::json(nullptr) : nlohmann::json(c.anchor)},
+        {"base_units", unit(c.base_units)},
+        {"new_units", unit(c.fresh_units)},
+        {"base_left_out", c.base_seconds > 0 ? nlohmann::json(c.base_left_out) : nlohmann::json(nullptr)},
+        {"left_out", c.fresh_seconds > 0 ? nlohmann::json(c.fresh_left_out) : nlohmann::json(nullptr)},
+        {"reason", c.failed.empty() ? c.reason : c.failed}};
     if (judged(c)) {
       j["change"] = finite(c.judgement.change.value);
       j["low"] = finite(c.judgement.change.low);
@@ -250,9 +264,9 @@ std::string change_junit(const CompareResult& result) {
   std::string cases;
   for (const Change& c : result.changes) {
     cases += fmt::format(
-        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.9f}\">", escaped_xml(c.variant),
+        "    <testcase classname=\"{}\" name=\"{}\"{}>", escaped_xml(c.variant),
         escaped_xml(fmt::format("{}, {}, {} threads, {}", c.variant, place_of(c), c.threads, c.cache)),
-        c.fresh_seconds);
+        c.fresh_seconds > 0 ? fmt::format(" time=\"{:.9f}\"", c.fresh_seconds) : "");
     if (rank_of(c) <= 1) {
       ++failures;
       cases += fmt::format("\n      <failure type=\"{}\" message=\"{}\"/>\n    ", verdict_text(c),
@@ -264,8 +278,14 @@ std::string change_junit(const CompareResult& result) {
     }
     cases += "</testcase>\n";
   }
+  for (const std::string& gone : result.missing)
+    cases += fmt::format(
+        "    <testcase classname=\"{}\" name=\"{}\">\n      <skipped message=\"only in the base\"/>\n    "
+        "</testcase>\n",
+        escaped_xml(gone.substr(0, gone.find(','))), escaped_xml(gone));
   const auto attributes = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
-                                      result.changes.size(), failures, result.count(Verdict::undecided));
+                                      result.changes.size() + result.missing.size(), failures,
+                                      size_t(result.count(Verdict::undecided)) + result.missing.size());
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"klab\" {0}>\n  <testsuite "
       "name=\"speed\" "

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -86,12 +87,36 @@ double JudgeOptions::fraction() const {
 
 void add_judge_options(CLI::App& app, JudgeOptions& o) {
   app.add_option("--threshold", o.threshold, "changes up to this do not matter (default: 2%)");
-  app.add_flag("--strict", o.strict, "exit code 2 when anything is undecided");
-  app.add_flag("--list-missing", o.list_missing, "name what is in one of the runs only");
+  app.add_flag("--strict", o.strict, "exit code 2 when anything is undecided, or is only in the base");
+  app.add_flag("--list-missing", o.list_missing,
+               "name all that is in one of the runs only, not the first 20");
   app.add_flag("--json", o.json, "for programs");
   app.add_flag("--markdown", o.markdown, "for a pull request");
   app.add_option("--junit", o.junit, "write JUnit XML to this file, for a build server");
 }
+
+namespace {
+
+/// Returns the reason for exit code 2.
+std::string why_undecided(const CompareResult& result) {
+  if (result.unusable_base)
+    return "nothing could be decided: the base has no usable session, since other work took the processor in "
+           "all of "
+           "them; record it again on a quiet machine: klab bench WHAT --baseline NAME";
+  if (result.count(Verdict::undecided) == int(result.changes.size())) return "nothing could be decided";
+  if (const auto hidden = result.hidden_slowdowns(); !hidden.empty())
+    return fmt::format(
+        "{} was measured {:.0f} % slower, and noise leaves that undecided{}; measure again on a quiet "
+        "machine",
+        hidden.front()->variant, 100 * std::expm1(hidden.front()->judgement.change.value),
+        hidden.size() > 1 ? fmt::format(", as for {} more", hidden.size() - 1) : "");
+  if (result.count(Verdict::undecided) > 0) return "something is undecided, which --strict does not let pass";
+  return fmt::format("{} {} only in the base, which --strict does not let pass; the first: {}",
+                     result.missing.size(), result.missing.size() == 1 ? "variant is" : "variants are",
+                     result.missing.front());
+}
+
+}  // namespace
 
 int show(const CompareResult& result, const JudgeOptions& o) {
   const int code = exit_code_of(result, o.strict);
@@ -101,11 +126,7 @@ int show(const CompareResult& result, const JudgeOptions& o) {
   else
     fmt::print("{}", o.markdown ? change_markdown(result, text) : change_text(result, text));
   if (!o.junit.empty()) write_file(o.junit, change_junit(result));
-  if (code == 2 && !o.json)
-    fmt::print(stderr, "klab: {}\n",
-               o.strict && result.count(Verdict::undecided) < int(result.changes.size())
-                   ? "something is undecided, which --strict does not let pass"
-                   : "nothing could be decided");
+  if (code == 2 && !o.json) fmt::print(stderr, "klab: {}\n", why_undecided(result));
   return code;
 }
 

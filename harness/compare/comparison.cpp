@@ -7,24 +7,20 @@
 #include <map>
 #include <set>
 
+#include "harness/compare/differences.h"
 #include "harness/compare/evidence.h"
 
 namespace klab {
 namespace {
 
-constexpr int kFewestSessions = 4;  // with fewer, rounds are compared instead of sessions
-
 class Comparer {
  public:
   Comparer(const Recording& base, const Recording& fresh, const ComparisonOptions& options)
       : options_(options), base_(ladders_of(base)), fresh_(ladders_of(fresh)) {
-    const auto sessions = [](const Recording& run) {
-      std::set<int> all;
-      for (const Row& r : run.rows) all.insert(r.session);
-      return int(all.size());
-    };
-    result_.sessions = sessions(base) >= kFewestSessions && sessions(fresh) >= kFewestSessions;
+    result_.sessions = usable_sessions(base) >= kFewestSessions && usable_sessions(fresh) >= kFewestSessions;
+    result_.widest = std::log1p(options.verdict.widest * options.verdict.threshold);
     compare_origins(base, fresh);
+    for (std::string& line : differences_of(base, fresh)) result_.notes.push_back(std::move(line));
     require_repetitions(base, "the base");
     require_repetitions(fresh, "the new run");
   }
@@ -40,11 +36,11 @@ class Comparer {
     }
     list_added();
     if (result_.changes.empty())
-      throw std::invalid_argument(
+      throw std::invalid_argument(fmt::format(
           "nothing to compare: the two runs have no variant at the same shape, threads and cache in common "
-          "(" +
-          std::to_string(result_.missing.size()) + " only in the base, " +
-          std::to_string(result_.added.size()) + " only in the new run); an empty comparison is no pass");
+          "({} only in the base, {} only in the new run{}); an empty comparison is no pass",
+          result_.missing.size(), result_.added.size(),
+          result_.missing.empty() ? "" : "; the first: " + result_.missing.front()));
     judge_all();
     return std::move(result_);
   }
@@ -97,8 +93,6 @@ class Comparer {
           fmt::format("another machine or build: {} against {}; only ratios are compared, "
                       "and ratios differ between processors",
                       machine0, machine1));
-    const auto commit0 = all(base, &Row::commit), commit1 = all(fresh, &Row::commit);
-    if (commit0 != commit1) result_.notes.push_back(fmt::format("commit {} against {}", commit0, commit1));
     if (!result_.sessions)
       result_.notes.push_back(
           fmt::format("one process a run: nothing tells how much processes differ, so changes up to {:.0f} % "
@@ -130,10 +124,10 @@ class Comparer {
   void pair_up(const Row& any, const Sessions& base, const Sessions* fresh) {
     const Row* before = row_of(base, any.variant);
     if (before->seconds.empty() && before->counts.empty())
-      return;  // it was skipped in the base, so there is nothing to compare
+      return;  // it was skipped in the base: if the new run has a time, list_added() says so
     const Row* after = fresh ? row_of(*fresh, any.variant) : nullptr;
     if (after == nullptr) {
-      result_.missing.push_back(place(*before));
+      result_.missing.push_back(place(*before) + elsewhere(*before, fresh_));
       return;
     }
     Change c{.lab = before->lab,
@@ -172,20 +166,53 @@ class Comparer {
     const std::string ceiling = common_ceiling(any.variant, base, *fresh);
     if (!options_.absolute && !ceiling.empty())
       c.machine = ceiling_of(*fresh, any.variant, ceiling) - ceiling_of(base, any.variant, ceiling);
-    int disturbed = 0;
-    auto list = anchors_of(any.variant, base, *fresh, result_.sessions, options_.absolute, &disturbed);
+    Anchor lost;
+    auto list = anchors_of(any.variant, base, *fresh, result_.sessions, options_.absolute, &lost);
+    c.base_left_out = lost.base.left_out;
+    c.fresh_left_out = lost.fresh.left_out;
     if (list.empty()) {
-      c.reason = disturbed > 0 ? fmt::format("other work took the processor in {} {} of the new run",
-                                             disturbed, result_.sessions ? "sessions" : "rounds")
-                               : why_no_anchor(any.variant, base, *fresh);
+      c.reason = lost.base.lost + lost.fresh.lost > 0 ? text_of_loss(lost)
+                                                      : why_no_anchor(any.variant, base, *fresh);
+      if (lost.base.all > 0 && lost.base.left_out == lost.base.all) ++without_base_;
     } else {
       c.anchor = list.front().name == kCeiling ? "ceiling " + ceiling : list.front().name;
       c.base_units = int(list.front().base.values.size());
       c.fresh_units = int(list.front().fresh.values.size());
-      c.left_out = list.front().fresh.left_out;
+      c.base_left_out = list.front().base.left_out;
+      c.fresh_left_out = list.front().fresh.left_out;
     }
     result_.changes.push_back(std::move(c));
     anchors_.push_back(std::move(list));
+  }
+
+  /// Returns what other work took: "other work took the processor in 9 of 16 sessions of the base".
+  std::string text_of_loss(const Anchor& lost) const {
+    std::string text;
+    for (const auto& [units, name] : {std::pair{&lost.base, "the base"}, {&lost.fresh, "the new run"}})
+      if (units->lost > 0)
+        text += fmt::format(
+            "{}in {} % of the rounds of {}{}", text.empty() ? "" : " and ",
+            (100 * units->lost + units->rounds / 2) / units->rounds, name,
+            units->left_out == units->all
+                ? fmt::format(", so that it has no usable {}", result_.sessions ? "session" : "round")
+                : "");
+    return "other work took the processor " + text;
+  }
+
+  /// Returns what another run has of a variant that lacks this row: "; there it has 4 threads". Empty if nothing.
+  static std::string elsewhere(const Row& row, const std::map<std::string, Sessions>& run) {
+    for (const auto& [key, sessions] : run) {
+      const Row* other = row_of(sessions, row.variant);
+      if (other == nullptr) continue;
+      std::string text;
+      const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+      if (other->shape != row.shape) add("at " + other->shape);
+      if (other->threads != row.threads)
+        add(fmt::format("with {} thread{}", other->threads, other->threads == 1 ? "" : "s"));
+      if (cache_state(other->cache) != cache_state(row.cache)) add(cache_state(other->cache));
+      return " (the other run has it " + text + ")";
+    }
+    return "";
   }
 
   /// Explains why a variant that was not disturbed has no anchor.
@@ -219,18 +246,23 @@ class Comparer {
     bool more = false, fewer = false, any = false;
     for (const auto& [name, before] : base) {
       const auto at = fresh.find(name);
-      if (at == fresh.end()) continue;
+      if (at == fresh.end()) {
+        c.reason += fmt::format("{}{} {} -> not counted", c.reason.empty() ? "" : ", ", name, before);
+        continue;
+      }
       any = true;
       if (at->second == before) continue;
       (at->second > before ? more : fewer) = true;
       c.reason += fmt::format("{}{} {} -> {}", c.reason.empty() ? "" : ", ", name, before, at->second);
     }
+    for (const auto& [name, now] : fresh)
+      if (base.count(name) == 0)
+        c.reason += fmt::format("{}{} not counted -> {}", c.reason.empty() ? "" : ", ", name, now);
     c.anchor = "counts";
-    c.base_units = c.fresh_units = 1;
     c.judgement.verdict = !any   ? Verdict::undecided
                           : more ? Verdict::slower
                                  : (fewer ? Verdict::faster : Verdict::same);
-    if (!any) c.reason = "the two runs count different things";
+    if (!any) c.reason = "the two runs count different things: " + c.reason;
   }
 
   void list_added() {
@@ -238,10 +270,16 @@ class Comparer {
     for (const auto& [key, fresh] : fresh_)
       for (const auto& [session, ladder] : fresh)
         for (const auto& [variant, row] : ladder) {
-          if (!asked(variant) || row->seconds.empty() || !listed.insert(key_of(*row)).second) continue;
+          if (!asked(variant) || (row->seconds.empty() && row->counts.empty())) continue;
+          if (!listed.insert(key_of(*row)).second) continue;
           const auto at = base_.find(key);
-          if (at == base_.end() || row_of(at->second, variant) == nullptr)
-            result_.added.push_back(place(*row));
+          const Row* before = at == base_.end() ? nullptr : row_of(at->second, variant);
+          if (before == nullptr)
+            result_.added.push_back(place(*row) + elsewhere(*row, base_));
+          else if (before->seconds.empty() && before->counts.empty())
+            result_.added.push_back(fmt::format("{} ({} in the base: {})", place(*row),
+                                                before->wrong.empty() ? "skipped" : "wrong",
+                                                before->wrong.empty() ? before->skipped : before->wrong));
         }
   }
 
@@ -254,17 +292,54 @@ class Comparer {
       comparisons.push_back({k.base.values, k.fresh.values, result_.sessions ? 0 : std::log1p(kOneProcess)});
       judged.push_back(i);
     }
+    const auto times = std::count_if(result_.changes.begin(), result_.changes.end(),
+                                     [](const Change& c) { return c.failed.empty() && c.base_seconds > 0; });
+    result_.unusable_base = times > 0 && without_base_ == times;
     if (comparisons.empty()) return;
     const auto judgements = judge(comparisons, options_.verdict);
     for (size_t n = 0; n < judged.size(); ++n) {
       Change& c = result_.changes[judged[n]];
       c.judgement = judgements[n];
+      c.measured = true;
+      withhold_lost(c, anchors_[judged[n]].front());
+      withhold_refused(c);
       withhold_contradicted(c, anchors_[judged[n]]);
       withhold_moved(c);
+      if (c.judgement.verdict == Verdict::undecided && c.reason.empty()) {
+        c.reason = c.judgement.noise;
+        c.by_noise = !c.reason.empty();
+      }
       const int needed = sessions_needed(c.base_units, int(comparisons.size()), options_.verdict);
       if (c.judgement.verdict == Verdict::undecided && c.reason.empty() && c.fresh_units < needed)
         c.reason = fmt::format("too few {}: {} against {}, {} are needed",
                                result_.sessions ? "sessions" : "rounds", c.fresh_units, c.base_units, needed);
+    }
+  }
+
+  /// What is left of a run that lost much was selected by luck: nothing is decided with it.
+  void withhold_lost(Change& c, const Anchor& anchor) const {
+    if (!anchor.base.lost_a_third() && !anchor.fresh.lost_a_third()) return;
+    c.judgement.verdict = Verdict::undecided;
+    c.by_noise = true;
+    c.reason = text_of_loss(anchor) + "; a third is too much to leave out";
+  }
+
+  /// A time that was refused is none. In few sessions that is noise of the ceiling, in more it is not.
+  void withhold_refused(Change& c) const {
+    for (const auto& [run, name] : {std::pair{&base_, "the base"}, {&fresh_, "the new run"}}) {
+      int refused = 0, all = 0;
+      for (const auto& [key, sessions] : *run)
+        for (const auto& [session, ladder] : sessions)
+          if (const auto at = ladder.find(c.variant);
+              at != ladder.end() && key_of(*at->second) == key_of(c)) {
+            ++all;
+            refused += is_refused(*at->second) ? 1 : 0;
+          }
+      if (refused == 0 || 3 * refused < all) continue;
+      c.judgement.verdict = Verdict::undecided;
+      c.reason =
+          fmt::format("its time was refused in {} of {} sessions of {}: it is below what its work takes",
+                      refused, all, name);
     }
   }
 
@@ -299,6 +374,7 @@ class Comparer {
   std::map<std::string, Sessions> base_, fresh_;
   std::vector<std::vector<Anchor>> anchors_;  // one per change
   CompareResult result_;
+  int without_base_ = 0;  // variants for which the base has no usable session
   bool same_machine_ = true;
 };
 
@@ -314,12 +390,29 @@ CompareResult compare_runs(const Recording& base, const Recording& fresh, const 
   return Comparer(base, fresh, options).compare();
 }
 
+std::vector<const Change*> CompareResult::hidden_slowdowns() const {
+  std::vector<const Change*> list;
+  for (const Change& c : changes)
+    if (c.failed.empty() && c.judgement.verdict == Verdict::undecided && c.by_noise &&
+        c.judgement.change.value > widest)
+      list.push_back(&c);
+  return list;
+}
+
 int exit_code_of(const CompareResult& result, bool strict) {
   bool failed = false;
   for (const Change& c : result.changes) failed = failed || !c.failed.empty();
   if (failed || result.count(Verdict::slower) > 0) return 1;
   const int undecided = result.count(Verdict::undecided);
-  return undecided == int(result.changes.size()) || (strict && undecided > 0) ? 2 : 0;
+  if (undecided == int(result.changes.size()) || !result.hidden_slowdowns().empty()) return 2;
+  return strict && (undecided > 0 || !result.missing.empty()) ? 2 : 0;
+}
+
+int usable_sessions(const Recording& run) {
+  std::set<int> all;
+  for (const Row& r : run.rows)
+    if (!r.seconds.empty() && !is_refused(r)) all.insert(r.session);
+  return int(all.size());
 }
 
 std::string key_of(const Row& r) {

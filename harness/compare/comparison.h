@@ -33,6 +33,9 @@ inline constexpr double kOneProcess = 0.04;
 /// code.
 inline constexpr double kMoved = 1.2;
 
+/// A baseline of fewer sessions is compared by rounds, as one process.
+inline constexpr int kFewestSessions = 4;
+
 struct ComparisonOptions {
   VerdictOptions verdict;
   bool absolute = false;          // compares times without an anchor; only valid on one machine
@@ -44,11 +47,13 @@ struct Change {
   std::string lab, op, variant, size, shape, cache;
   int threads = 0;
   std::string anchor;       // id of a variant, "ceiling fma f32", or "clock"
-  double base_seconds = 0;  // median over all rounds
+  double base_seconds = 0;  // median over all rounds; 0 if there are no times
   double fresh_seconds = 0;
-  int base_units = 0, fresh_units = 0;  // sessions, or rounds if there are no sessions
-  int left_out = 0;                     // sessions of the new run in which other work took the processor
-  double machine = 0;                   // log of the speedup of the ceiling over the base
+  int base_units = 0, fresh_units = 0;        // sessions, or rounds if there are no sessions
+  int base_left_out = 0, fresh_left_out = 0;  // of them, because other work took the processor
+  double machine = 0;                         // log of the speedup of the ceiling over the base
+  bool measured = false;                      // the judgement holds a change of times, not only a verdict
+  bool by_noise = false;                      // undecided because of noise or other work
   Judgement judgement;
   std::string reason;  // reason for an undecided verdict, or another remark; may be empty
   std::string failed;  // check that the new variant failed; then there is no judgement
@@ -58,9 +63,14 @@ struct CompareResult {
   std::vector<Change> changes;
   std::vector<std::string> missing;  // only in the base: "variant, size"
   std::vector<std::string> added;    // only in the new run
-  std::vector<std::string> notes;    // another commit, another machine, ...
-  bool sessions = false;             // units are sessions
+  std::vector<std::string>
+      notes;              // another commit, another machine, other load: all that differs besides the code
+  bool sessions = false;  // units are sessions
+  bool unusable_base = false;  // other work left no session of the base for any variant
+  double widest = 0;           // log ratio: noise that hides a larger slowdown fails the gate
   int count(Verdict verdict) const;
+  /// Returns the variants that noise leaves undecided though they were measured slower by more than `widest`.
+  std::vector<const Change*> hidden_slowdowns() const;
 };
 
 /// Throws std::invalid_argument with the reason if nothing can be compared: no common variant and shape, only
@@ -68,9 +78,12 @@ struct CompareResult {
 CompareResult compare_runs(const Recording& base, const Recording& fresh,
                            const ComparisonOptions& options = {});
 
-/// Returns 0 if nothing is slower, 1 if something is slower or wrong, and 2 if nothing could be decided, or
-/// with `strict` if anything could not.
+/// Returns 0 if nothing is slower, 1 if something is slower or wrong, and 2 if nothing could be decided, if noise hides a
+/// measured slowdown, or with `strict` if anything is undecided or gone.
 int exit_code_of(const CompareResult& result, bool strict = false);
+
+/// Returns the number of sessions in which something was timed and not refused.
+int usable_sessions(const Recording& run);
 
 /// Returns the key that identifies a row across runs: "variant|shape|threads|hot".
 std::string key_of(const Row& row);

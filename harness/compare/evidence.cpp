@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "harness/compare/comparison.h"
 #include "harness/core/registry.h"
@@ -26,7 +28,8 @@ bool is_peer(const std::string& id) {
   return v != nullptr && v->peer;
 }
 
-/// The share of time that each variant's threads wait even if nothing else runs, since waking up takes time.
+/// The share of time that each variant's threads wait even if nothing else runs, since waking up takes time: that of the
+/// quieter run. More than kDisturbed is no waking up.
 using Waits = std::map<std::string, double>;
 
 Waits usual_waits(const Sessions& run) {
@@ -40,26 +43,36 @@ Waits usual_waits(const Sessions& run) {
   return usual;
 }
 
+Waits quieter(Waits base, const Waits& fresh) {
+  for (auto& [id, usual] : base) {
+    if (const auto at = fresh.find(id); at != fresh.end()) usual = std::min(usual, at->second);
+    usual = std::min(usual, kDisturbed);
+  }
+  return base;
+}
+
 bool disturbed(const Row& r, size_t round, const Waits& usual) {
   if (round >= r.waited.size()) return false;
   const auto at = usual.find(r.variant);
   return r.waited[round] > kDisturbed + (at == usual.end() ? 0 : 2 * at->second);
 }
 
-/// Returns log(time / time of the anchor) for the rounds in which neither was disturbed.
-std::vector<double> clean_rounds(const Row& row, const std::map<std::string, const Row*>& ladder,
-                                 const std::string& anchor, const Waits& usual) {
+/// Returns log(time / time of the anchor) for the rounds in which neither was disturbed; nothing where the ladder has no
+/// such anchor.
+std::optional<std::vector<double>> clean_rounds(const Row& row,
+                                                const std::map<std::string, const Row*>& ladder,
+                                                const std::string& anchor, const Waits& usual) {
   std::vector<double> list;
   const Row* other = nullptr;
   if (anchor != kCeiling && anchor != kClock) {
     const auto at = ladder.find(anchor);
-    if (at == ladder.end() || at->second->seconds.size() != row.seconds.size()) return list;
+    if (at == ladder.end() || at->second->seconds.size() != row.seconds.size()) return std::nullopt;
     other = at->second;
   }
   for (size_t i = 0; i < row.seconds.size(); ++i) {
+    if (anchor == kCeiling && row.shares.empty()) return std::nullopt;
     if (disturbed(row, i, usual) || (other != nullptr && disturbed(*other, i, usual))) continue;
     if (anchor == kCeiling) {
-      if (row.shares.empty()) return {};
       // The ceiling uses as many threads as the ladder, so anything that delayed a variant may have delayed
       // it as well.
       const bool held_up = std::any_of(ladder.begin(), ladder.end(),
@@ -98,16 +111,24 @@ Units units_of(const Sessions& run, const std::string& variant, const std::strin
     const auto at = ladder.find(variant);
     if (at == ladder.end() || at->second->seconds.empty()) continue;
     if (anchor == kCeiling && at->second->ceiling != ceiling) continue;
+    const auto clean = clean_rounds(*at->second, ladder, anchor, quiet.usual);
+    if (!clean) continue;
+    const size_t all = at->second->seconds.size();
     const bool crowded = at->second->others.value_or(0) > quiet.others;
-    const auto rounds =
-        crowded ? std::vector<double>() : clean_rounds(*at->second, ladder, anchor, quiet.usual);
+    const bool few = sessions && clean->size() < std::min(kCleanRounds, all);
+    const std::vector<double> rounds = crowded || few ? std::vector<double>() : *clean;
+    units.rounds += all;
+    units.lost += all - rounds.size();
     if (!sessions) {
       units.values.insert(units.values.end(), rounds.begin(), rounds.end());
-      units.left_out += int(at->second->seconds.size() - rounds.size());
-    } else if (rounds.size() < std::min(kCleanRounds, at->second->seconds.size())) {
-      ++units.left_out;
+      units.left_out += int(all - rounds.size());
+      units.all += int(all);
     } else {
-      units.values.push_back(pseudo_median(rounds));
+      ++units.all;
+      if (rounds.empty())
+        ++units.left_out;
+      else
+        units.values.push_back(pseudo_median(rounds));
     }
   }
   if (!sessions && units.values.size() > kMostRounds) {
@@ -159,6 +180,14 @@ std::string common_ceiling(const std::string& variant, const Sessions& base, con
         ++sessions[at->second->ceiling];
     return sessions;
   };
+  const auto work = [&](const Sessions& run) {
+    std::set<std::pair<double, double>> all;
+    for (const auto& [session, ladder] : run)
+      if (const auto at = ladder.find(variant); at != ladder.end())
+        all.emplace(at->second->bytes, at->second->flops);
+    return all;
+  };
+  if (work(base) != work(fresh)) return "";  // a share of the ceiling is of another work then
   const auto theirs = count(fresh);
   std::string common;
   int most = 0;
@@ -177,23 +206,23 @@ std::map<std::string, Sessions> ladders_of(const Recording& run) {
 }
 
 std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base, const Sessions& fresh,
-                               bool sessions, bool absolute, int* left_out) {
+                               bool sessions, bool absolute, Anchor* most_lost) {
   std::vector<Anchor> list;
-  const Quiet quiet{usual_waits(base), std::min(usual_others(base), usual_others(fresh)) + kOthers};
+  const Quiet quiet{quieter(usual_waits(base), usual_waits(fresh)),
+                    std::min(usual_others(base), usual_others(fresh)) + kOthers};
   const std::string ceiling = common_ceiling(variant, base, fresh);
-  *left_out = 0;
   for (const std::string& name : absolute ? std::vector<std::string>{kClock} : names_of(variant, base)) {
     Anchor a{name, units_of(base, variant, name, ceiling, sessions, quiet),
              units_of(fresh, variant, name, ceiling, sessions, quiet)};
-    *left_out = std::max(*left_out, a.fresh.left_out);
+    if (a.base.lost + a.fresh.lost > most_lost->base.lost + most_lost->fresh.lost) *most_lost = a;
     if (int(a.base.values.size()) < kFewestUnits || int(a.fresh.values.size()) < kFewestUnits) continue;
     a.spread = spread_of(a.base.values);
     list.push_back(std::move(a));
   }
-  // Use an anchor that lost many sessions to other work only if there is no better one.
+  // Use an anchor that lost much to other work only if there is no better one.
   std::stable_sort(list.begin(), list.end(), [](const Anchor& a, const Anchor& b) {
-    const bool a_whole = a.fresh.left_out <= a.base.left_out, b_whole = b.fresh.left_out <= b.base.left_out;
-    return a_whole != b_whole ? a_whole : a.spread < b.spread;
+    const auto whole = [](const Anchor& x) { return !x.base.lost_a_third() && !x.fresh.lost_a_third(); };
+    return whole(a) != whole(b) ? whole(a) : a.spread < b.spread;
   });
   return list;
 }

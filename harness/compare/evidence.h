@@ -25,7 +25,11 @@ std::string common_ceiling(const std::string& variant, const Sessions& base, con
 /// log(time / time of the anchor), one per session, or one per round if there are no sessions.
 struct Units {
   std::vector<double> values;
-  int left_out = 0;  // sessions or rounds in which other work took the processor
+  int left_out = 0;             // sessions or rounds in which other work took the processor
+  int all = 0;                  // sessions or rounds with the variant and its anchor
+  size_t rounds = 0, lost = 0;  // measured, and left out: whole sessions, and single rounds of others
+  /// Returns whether a third or more is left out: what remains was selected by luck.
+  bool lost_a_third() const { return lost > 0 && 3 * lost >= rounds; }
 };
 
 /// A reference for a variant's time, with the resulting ratios.
@@ -40,8 +44,9 @@ inline constexpr const char* kClock = "clock";
 inline constexpr int kFewestUnits = 4;  // a run with fewer is a repetition, not a measurement
 
 /// Returns the anchors that both runs have for a variant, best first: first rung of its ladder, libraries,
-/// ceiling; or only the clock. `left_out` is the most that any of them lost to other work.
+/// ceiling; or only the clock. Rounds and sessions that other work disturbed are left out by one rule for both runs,
+/// which starts from the quieter of the two. `most_lost` is the anchor that lost most, whether or not it is returned.
 std::vector<Anchor> anchors_of(const std::string& variant, const Sessions& base, const Sessions& fresh,
-                               bool sessions, bool absolute, int* left_out);
+                               bool sessions, bool absolute, Anchor* most_lost);
 
 }  // namespace klab

@@ -1,9 +1,13 @@
 #include "harness/compare/verdict.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+
+#include "harness/timing/statistics.h"
 
 namespace klab {
 namespace {
@@ -34,6 +38,35 @@ std::vector<double> negated(std::span<const double> values) {
   std::vector<double> result(values.begin(), values.end());
   for (double& v : result) v = -v;
   return result;
+}
+
+/// Returns what the margin comes from where it is not the threshold.
+std::string source_of_margin(const LogRatios& c) {
+  const double base = noise_floor(c.base), fresh = noise_floor(c.fresh);
+  if (c.floor >= std::max(base, fresh)) return "with one process a run, as far as processes differ";
+  return base >= fresh ? "the base against itself" : "the new run against itself";
+}
+
+/// Returns why noise leaves it open whether a change lies within the margin; empty where it does not.
+std::string why_not_same(const LogRatios& c, const Judgement& j, const VerdictOptions& options) {
+  const auto percent = [](double log_ratio) { return 100 * std::expm1(log_ratio); };
+  const double threshold = std::log1p(options.threshold),
+               widest = std::log1p(options.widest * options.threshold);
+  const double seen = shift_of(c.base, c.fresh, 0.5).value;
+  if (j.margin > widest)
+    return fmt::format(
+        "the noise floor is {:.1f} % ({}), above {:.3g} thresholds of {:.3g} %: no smaller change can be "
+        "decided",
+        percent(j.margin), source_of_margin(c), options.widest, 100 * options.threshold);
+  if (std::abs(seen) > threshold && std::abs(seen) <= j.margin)
+    return fmt::format("{:+.1f} % was measured, and the noise floor is {:.1f} % ({})", percent(seen),
+                       percent(j.margin), source_of_margin(c));
+  for (const double q : {0.75, 0.25})
+    if (const double moved = quantile(c.fresh, q) - quantile(c.base, q); std::abs(moved) > widest)
+      return fmt::format(
+          "the {} quarter of the new run lies {:+.1f} % from that of the base: the runs scatter unlike",
+          q > 0.5 ? "slowest" : "fastest", percent(moved));
+  return "";
 }
 
 }  // namespace
@@ -84,7 +117,7 @@ std::vector<Judgement> judge(std::span<const LogRatios> comparisons, const Verdi
     Judgement& j = judgements[i];
     if (change.significant[i])
       j.verdict = j.p_slower < j.p_faster ? Verdict::slower : Verdict::faster;
-    else if (same.significant[i])
+    else if (j.noise = why_not_same(comparisons[i], j, options); j.noise.empty() && same.significant[i])
       j.verdict = Verdict::same;
     const double level = j.verdict == Verdict::same ? 2 * same.level[i] : change.level[i];
     j.change = shift_of(comparisons[i].base, comparisons[i].fresh, std::min(level, 0.99));

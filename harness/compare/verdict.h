@@ -7,8 +7,9 @@
 // compared by ranks (shift.h). Tails, modes or steps of the machine do not invalidate the probabilities as
 // long as they affect both runs alike; effects on a run as a whole are covered by the noise floor.
 //
-// SLOWER and FASTER require that the shift lies beyond the margin, max(threshold, noise floor); SAME requires
-// that it lies within. The error rates hold for all comparisons together (Holm 1979) and for all evaluations of
+// SLOWER and FASTER require that the shift lies beyond the margin, max(threshold, noise floor). SAME requires that it lies
+// within, and that the margin is small enough for that to mean something: noise that is wider than a few thresholds, or
+// than the change that was measured, hides what it is asked about. The error rates hold for all comparisons together (Holm 1979) and for all evaluations of
 // the growing data together (an equal share of the rate for each).
 #pragma once
 
@@ -33,7 +34,8 @@ struct VerdictOptions {
   double threshold = 0.02;   // smaller changes do not matter, as a fraction
   double alarm_rate = 0.01;  // of a false SLOWER or FASTER in any comparison, at any look
   double same_rate = 0.05;   // of a false SAME
-  int looks = 1;             // number of times that the growing data are judged at most
+  double widest = 5;  // thresholds: a wider margin, or a quarter of the units that far away, is not SAME
+  int looks = 1;      // number of times that the growing data are judged at most
 };
 
 struct Judgement {
@@ -41,6 +43,7 @@ struct Judgement {
   Shift change;       // log(fresh / base): 0.05 is 5 % slower; at the level of the verdict
   double margin = 0;  // log ratio
   double p_slower = 1, p_faster = 1, p_same = 1;  // uncorrected
+  std::string noise;                              // why noise leaves this undecided; empty where it does not
 };
 
 /// Returns one judgement per comparison. Throws std::invalid_argument if there are none, or if one has an

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "harness/core/names.h"
+
 namespace klab {
 namespace {
 
@@ -16,19 +18,21 @@ bool matches(const std::string& pattern, const std::string& name) {
 }
 
 /// Returns whether the name means the lab: "05", "5", "matmul" or "05_matmul".
-bool names_lab(const std::string& what, const Lab& lab) {
-  const size_t bar = lab.id.find('_');
-  const std::string number = lab.id.substr(0, bar);
-  const std::string rest = bar == std::string::npos ? "" : lab.id.substr(bar + 1);
+bool names_lab(const std::string& what, const std::string& id) {
+  const size_t bar = id.find('_');
+  const std::string number = id.substr(0, bar);
+  const std::string rest = bar == std::string::npos ? "" : id.substr(bar + 1);
   const std::string bare = number.substr(std::min(number.find_first_not_of('0'), number.size()));
-  return what == lab.id || what == number || (!bare.empty() && what == bare) ||
-         (!rest.empty() && what == rest);
+  return what == id || what == number || (!bare.empty() && what == bare) || (!rest.empty() && what == rest);
+}
+
+bool names_id(const std::string& what, const std::string& op, const std::string& id) {
+  if (is_glob(what)) return matches(what, id);
+  return what == op || what == id || (id.starts_with(what) && id[what.size()] == '.');
 }
 
 bool names_variant(const std::string& what, const Variant& v) {
-  if (is_glob(what)) return matches(what, v.id);
-  return what == v.op || what == v.id || std::ranges::find(v.was, what) != v.was.end() ||
-         (v.id.starts_with(what) && v.id[what.size()] == '.');
+  return names_id(what, v.op, v.id) || (!is_glob(what) && std::ranges::find(v.was, what) != v.was.end());
 }
 
 std::vector<std::string> all_names() {
@@ -49,7 +53,7 @@ std::set<const Variant*> meant_by(const std::string& what) {
   std::set<const Variant*> found;
   const Lab* lab = nullptr;
   for (const Lab& l : labs())
-    if (names_lab(what, l)) lab = &l;
+    if (names_lab(what, l.id)) lab = &l;
   for (const Variant& v : variants()) {
     const bool of_lab = lab != nullptr && lab_of(v.op) == lab;
     if (what.empty() || of_lab || names_variant(what, v)) found.insert(&v);
@@ -144,7 +148,7 @@ std::vector<Selected> select(std::span<const std::string> what, const std::strin
 std::vector<const Lab*> select_labs(const std::string& what) {
   std::vector<const Lab*> found;
   for (const Lab& lab : labs())
-    if (what.empty() || names_lab(what, lab) || (is_glob(what) && matches(what, lab.id)))
+    if (what.empty() || names_lab(what, lab.id) || (is_glob(what) && matches(what, lab.id)))
       found.push_back(&lab);
   if (!found.empty()) return found;
   for (const Lab& lab : labs()) {
@@ -158,6 +162,10 @@ std::vector<const Lab*> select_labs(const std::string& what) {
     throw NotFound(not_found_text("lab, op or variant", what, all_names()) +
                    "\nklab list shows what there is.");
   return found;
+}
+
+bool means(const std::string& what, const std::string& lab, const std::string& op, const std::string& id) {
+  return what.empty() || names_lab(what, lab) || names_id(what, op, id);
 }
 
 const Lab& select_lab(const std::string& what) {

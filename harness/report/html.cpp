@@ -93,8 +93,8 @@ std::string verdict_html(const ReportInput& in) {
                   {"variant", "size", "verdict", "change", "low", "high", "margin", "against", "note"});
   for (const Change& change : c.changes) {
     const Judgement& j = change.judgement;
-    const auto percent = [](double x) {
-      return std::isfinite(x)
+    const auto percent = [&](double x) {
+      return change.measured && change.failed.empty() && std::isfinite(x)
                  ? HtmlCell::number(100 * std::expm1(x), fmt::format("{:+.1f} %", 100 * std::expm1(x)))
                  : HtmlCell::text("");
     };

@@ -234,8 +234,9 @@ KLAB_COMMAND(
          "WHAT is a lab, an op, a variant or a glob. Beside a variant its first rung, its parent and the\n"
          "peers are timed, since its speedups are counted from them. Every figure is a median; ± is the\n"
          "farther end of its 95 % interval. Exit code 0: timed; 1: a variant failed its check and was not\n"
-         "timed, or its time is below what this machine can do; 2: bad input; 130: interrupted, what was "
-         "complete is written.",
+         "timed, or its time is below what this machine can do; 2: bad input, or other work left --baseline "
+         "no usable\n"
+         "session; 130: interrupted, what was complete is written.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")

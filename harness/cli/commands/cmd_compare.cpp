@@ -24,13 +24,18 @@ int run(const Options& o) {
 KLAB_COMMAND(
     {.name = "compare",
      .summary = "Two recorded runs: what became slower or faster, and how sure that is",
-     .details = "BASE and NEW are files of rows (.csv) or names of baselines. Compared is the time over the "
-                "time of an\n"
-                "anchor in the same rounds: first rung, library or ceiling. SLOWER and FASTER: beyond the "
-                "margin, with at\n"
-                "most 1 % of false alarms over all comparisons together; SAME: within it; else UNDECIDED. "
-                "Exit code 0:\n"
-                "none slower; 1: some slower, or wrong; 2: nothing could be decided, or bad input.",
+     .details =
+         "BASE and NEW are files of rows (.csv) or names of baselines. Compared is the time over the "
+         "time of an\n"
+         "anchor in the same rounds: first rung, library or ceiling. SLOWER and FASTER: beyond the "
+         "margin, with at\n"
+         "most 1 % of false alarms over all comparisons together; SAME: within it, where it is at most five "
+         "thresholds;\n"
+         "else UNDECIDED. Exit code 0: none slower; 1: some slower, or wrong; 2: nothing could be decided, "
+         "noise hides a\n"
+         "slowdown of more than five thresholds, bad input, or with --strict something is undecided or only "
+         "in "
+         "the base.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("base", o->base, "rows, or the name of a baseline")->required()->option_text("BASE");

@@ -2,14 +2,18 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
-#include <map>
+#include <optional>
 #include <set>
 
 #include "harness/cli/command.h"
+#include "harness/cli/gate_trials.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/recorded.h"
+#include "harness/compare/looks.h"
+#include "harness/core/names.h"
 #include "harness/core/select.h"
 #include "harness/records/counts.h"
 #include "harness/report/table.h"
@@ -24,6 +28,7 @@ struct Options {
   int sessions = 0;
   double minutes = 3;
   std::string out;
+  GateTrials trials{.trials = 0};
   JudgeOptions judge;
 };
 
@@ -35,22 +40,16 @@ class Regression {
  public:
   Regression(const Options& o, const Recording& base, std::vector<std::string> only)
       : o_(o), base_(base), plan_(plan_of(base)), begin_(Clock::now()) {
-    int sessions = 0;
     size_t rounds = 1;
-    for (const Row& row : base.rows) {
-      sessions = std::max(sessions, row.session);
-      rounds = std::max(rounds, row.seconds.size());
-    }
-    limit_ = o.sessions > 0 ? o.sessions : std::max(sessions, 8);
+    for (const Row& row : base.rows) rounds = std::max(rounds, row.seconds.size());
+    limit_ = o.sessions > 0 ? o.sessions : std::max(usable_sessions(base), 8);
     plan_.rounds = int(rounds);
     plan_.call_cap_seconds *=
         8;  // variants that were fast enough for the baseline are measured even if they are slower now
     plan_.seed = settings().seed + 1000;
     plan_.check = true;
-    options_.verdict.threshold = o.judge.fraction();
-    looks_ = {std::max(1, limit_ / 2), std::max(1, limit_ * 3 / 4), limit_};
-    options_.verdict.looks = int(looks_.size());
-    options_.only = std::move(only);
+    looks_.emplace(limit_,
+                   ComparisonOptions{.verdict = {.threshold = o.judge.fraction()}, .only = std::move(only)});
   }
 
   /// Returns null if interrupted before the first look.
@@ -69,7 +68,7 @@ class Regression {
       append(fresh_, std::move(more));
       plan_.check = false;
       done_ = session;
-      if (looks_.count(session) != 0) look(progress);
+      if (looks_->due(session)) look(progress);
     }
     if (done_ != looked_ || done_ == 0) look(progress);
     return &result_;
@@ -88,18 +87,8 @@ class Regression {
 
   void look(Progress& progress) {
     looked_ = done_;
-    result_ = compare_runs(base_, fresh_, options_);
-    std::set<std::string> open;
-    for (Change& c : result_.changes) {
-      const std::string key = key_of(c);
-      if (const auto at = decided_.find(key); at != decided_.end())
-        c = at->second;
-      else if (!c.failed.empty() || c.judgement.verdict != Verdict::undecided)
-        decided_.emplace(key, c);
-      else
-        open.insert(key);
-    }
-    narrow(open);
+    result_ = looks_->look(base_, fresh_);
+    narrow(looks_->open());
     progress.show(fmt::format("after {} sessions: {}", done_, change_summary(result_)));
   }
 
@@ -129,22 +118,39 @@ class Regression {
   const Recording& base_;
   SessionPlan plan_;
   Clock::time_point begin_;
-  ComparisonOptions options_;
-  std::set<int> looks_;
+  std::optional<Looks> looks_;
   int limit_ = 0, done_ = 0, looked_ = 0;
   Recording fresh_;
   CompareResult result_;
-  std::map<std::string, Change> decided_;
 };
 
-/// Returns the rows of the requested ladders; sets `only` to the requested variants.
+/// Returns the rows of the requested ladders; sets `only` to the requested variants, those that are gone among them.
 Recording selected_rows(const Recording& base, const Options& o, std::vector<std::string>& only) {
   if (o.what.empty() && o.backend.empty()) return base;
-  std::set<std::string> ops;
-  for (const Selected& s : select(o.what, o.backend)) {
-    ops.insert(s.op->op.name);
-    for (const Variant* v : s.variants) only.push_back(v->id);
+  std::set<std::string> ops, gone, present;
+  for (const std::string& what : o.what.empty() ? std::vector<std::string>{""} : o.what) {
+    const size_t before = gone.size();
+    for (const Row& row : base.rows) {
+      const bool backend = o.backend.empty() || row.backend == (o.backend == "simt" ? "cuda" : o.backend);
+      if (find_variant(row.variant) == nullptr && backend && means(what, row.lab, row.op, row.variant))
+        gone.insert(row.variant), ops.insert(row.op);
+    }
+    try {
+      for (const Selected& s :
+           select(what.empty() ? std::vector<std::string>{} : std::vector{what}, o.backend)) {
+        ops.insert(s.op->op.name);
+        for (const Variant* v : s.variants) present.insert(v->id);
+      }
+    } catch (const NotFound&) {
+      if (gone.size() == before) throw;
+    }
   }
+  if (present.empty())
+    throw std::invalid_argument(fmt::format(
+        "{} {} only in the baseline '{}': this klab has no such variant, so there is nothing to measure",
+        *gone.begin(), gone.size() > 1 ? fmt::format("and {} more are", gone.size() - 1) : "is", o.against));
+  only.assign(present.begin(), present.end());
+  only.insert(only.end(), gone.begin(), gone.end());
   Recording part;
   for (const Row& row : base.rows)
     if (ops.count(row.op) != 0) part.rows.push_back(row);
@@ -154,20 +160,45 @@ Recording selected_rows(const Recording& base, const Options& o, std::vector<std
   return part;
 }
 
+/// Throws std::invalid_argument unless the baseline can decide anything: by counts, or by the times of a few sessions.
+void require_usable(const Recording& base, const std::string& file) {
+  const int sessions = usable_sessions(base);
+  const bool counted = std::ranges::any_of(base.rows, [](const Row& row) { return !row.counts.empty(); });
+  if (sessions >= kFewestSessions || (sessions == 0 && counted)) return;
+  if (sessions == 0) {
+    const Row& row = base.rows.front();
+    const std::string why = !row.wrong.empty() ? row.wrong : !row.skipped.empty() ? row.skipped : row.error;
+    throw std::invalid_argument(fmt::format(
+        "{} has no usable session: no row has a time or counts ({}: {}); record it again: klab bench WHAT "
+        "--baseline NAME",
+        file, row.variant, why));
+  }
+  throw std::invalid_argument(fmt::format(
+      "{} was measured by {} process{}; a baseline needs at least {}, so that one can tell how much "
+      "processes differ: klab bench WHAT --baseline NAME",
+      file, sessions, sessions == 1 ? "" : "es", kFewestSessions));
+}
+
+/// Measures the gate instead of the code.
+int run_trials(const Options& o) {
+  GateTrials t = o.trials;
+  t.what = o.what;
+  t.out = o.out;
+  t.threshold = o.judge.fraction();
+  if (o.sessions > 0) t.sessions = o.sessions;
+  if (t.sessions < kFewestSessions)
+    throw std::invalid_argument(fmt::format("--trials needs --sessions {} or more", kFewestSessions));
+  return run_gate_trials(t);
+}
+
 int run(const Options& o) {
+  if (o.trials.trials > 0) return run_trials(o);
   o.judge.fraction();
   if (!o.out.empty()) require_writable(o.out);
   const std::string file = rows_file_of(o.against);
   std::vector<std::string> only;
   const Recording base = selected_rows(read_csv(file), o, only);
-  int sessions = 0;
-  for (const Row& row : base.rows) sessions = std::max(sessions, row.session);
-  if (sessions < 4)
-    throw std::invalid_argument(
-        fmt::format("{} was measured by {} process{}; a baseline needs at least 4, so that one can tell how "
-                    "much processes "
-                    "differ: klab bench WHAT --baseline NAME",
-                    file, sessions, sessions == 1 ? "" : "es"));
+  require_usable(base, file);
   watch_interrupt();
   if (!o.judge.json && !o.judge.markdown) fmt::print("{}", noise_text());
   Regression regression(o, base, std::move(only));
@@ -189,28 +220,49 @@ int run(const Options& o) {
   return show(*result, o.judge);
 }
 
-KLAB_COMMAND({.name = "regress",
-              .summary = "Measure now and compare with a baseline: a gate for merges",
-              .details = "WHAT is a lab, an op, a variant or a glob; default: all that the baseline holds. "
-                         "It measures in sessions, a\n"
-                         "process each, judges at half, three quarters and all of them, and measures on only "
-                         "what is undecided.\n"
-                         "Make a baseline with: klab bench WHAT --baseline NAME. Exit code 0: none slower; "
-                         "1: some slower, or wrong;\n"
-                         "2: nothing could be decided, or bad input.",
-              .setup = [](CLI::App& app) -> std::function<int()> {
-                auto o = std::make_shared<Options>();
-                app.add_option("what", o->what, "lab, op, variant or glob")->option_text("[WHAT ...]");
-                app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
-                app.add_option("--against", o->against, "baseline, by name or file (default: baseline)");
-                add_number(app, "--sessions", o->sessions, range::sessions,
-                           "measure at most so many (default: as the baseline)");
-                add_number(app, "--minutes", o->minutes, range::minutes,
-                           "begin no session that would end later (default: 3)");
-                app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");
-                add_judge_options(app, o->judge);
-                return [o] { return run(*o); };
-              }});
+KLAB_COMMAND(
+    {.name = "regress",
+     .summary = "Measure now and compare with a baseline: a gate for merges",
+     .details = "WHAT is a lab, an op, a variant or a glob; default: all that the baseline holds. "
+                "It measures in sessions, a\n"
+                "process each, judges at half, three quarters and all of them, and measures on only "
+                "what is undecided.\n"
+                "Make a baseline with: klab bench WHAT --baseline NAME. Exit code 0: none slower; "
+                "1: some slower, or wrong;\n"
+                "2: nothing could be decided, noise hides a slowdown of more than five thresholds, the "
+                "baseline has no\n"
+                "usable session, bad input, or with --strict something is undecided or only in the "
+                "baseline.\n"
+                "--trials N measures the gate instead: N times the same code against itself, and with "
+                "planted slowdowns,\n"
+                "idle and next to spinning threads; --out FILE.json keeps what was done, and the same "
+                "command goes on.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       app.add_option("what", o->what, "lab, op, variant or glob")->option_text("[WHAT ...]");
+       app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
+       app.add_option("--against", o->against, "baseline, by name or file (default: baseline)");
+       add_number(app, "--sessions", o->sessions, range::sessions,
+                  "measure at most so many (default: as the baseline)");
+       add_number(app, "--minutes", o->minutes, range::minutes,
+                  "begin no session that would end later (default: 3)");
+       app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");
+       add_number(app, "--trials", o->trials.trials, kTrialCounts,
+                  "try the gate itself so often (20 without a false alarm bound its rate at 14 %)");
+       app.add_option("--loads", o->trials.loads,
+                      "with --trials: numbers of spinning threads (default: 0,1,2)")
+           ->delimiter(',')
+           ->check(number_within<int>(kTrialLoads));
+       app.add_option("--planted", o->trials.planted,
+                      "with --trials: planted slowdowns in percent (default: 10,35)")
+           ->delimiter(',')
+           ->check(number_within<double>(kTrialSlowdowns));
+       app.add_option("--size", o->trials.size, "with --trials: part of a size's name (default: the tour's)");
+       add_number(app, "--rounds", o->trials.rounds, range::rounds,
+                  "with --trials: rounds a session (default: 5)");
+       add_judge_options(app, o->judge);
+       return [o] { return run(*o); };
+     }});
 
 }  // namespace
 }  // namespace klab::regress_command
