@@ -162,9 +162,12 @@ class Check {
   }
 
   bool look_at_imports() {
-    for (const fs::path& module : answer_.compiled.modules)
+    for (const fs::path& module : answer_.compiled.modules) {
       if (const auto call = forbidden_call(imports_of(module), options_.untrusted))
         return end(Outcome::forbidden, fmt::format("{}: it {}", call->name, call->what));
+      if (const auto clock = own_clock(definitions_of(module)))
+        return end(Outcome::forbidden, fmt::format("{}: it defines a clock of its own", *clock));
+    }
     return true;
   }
 

@@ -63,6 +63,15 @@ bool is_declared_for_kernels(const std::string& function) {
   return false;
 }
 
+/// What a kernel computes depends on its inputs: one that reads a clock, or counts what it was given of it, works otherwise
+/// while it is timed.
+bool is_clock(const std::string& symbol) {
+  return is_one_of(
+      symbol, {"clock_gettime", "clock_getres", "gettimeofday", "time", "times", "timespec_get", "getrusage",
+               "ftime", "omp_get_wtime", "timer_create", "timer_settime", "setitimer", "alarm",
+               "_ZNSt6chrono3_V212steady_clock3nowEv", "_ZNSt6chrono3_V212system_clock3nowEv"});
+}
+
 /// Returns whether it is a function of klab that kernels may not call: the registry, where all rungs are, the references, and
 /// what checks and times. Kernels register themselves, run on the host executor, and call what contracts declare.
 bool is_klab(const std::string& name) {
@@ -75,7 +84,10 @@ bool is_klab(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> imports_of(const std::filesystem::path& object) {
+namespace {
+
+/// Returns the names in an object's dynamic symbol table, of those that it defines or of those that it only uses.
+std::vector<std::string> symbols_of(const std::filesystem::path& object, bool defined) {
   std::ifstream in(object, std::ios::binary);
   const std::vector<char> file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   std::vector<std::string> names;
@@ -92,8 +104,8 @@ std::vector<std::string> imports_of(const std::filesystem::path& object) {
       const auto strings = section(symbols.sh_link);
       for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
         const auto symbol = read<Elf64_Sym>(file, symbols.sh_offset + at);
-        if (symbol.st_shndx != SHN_UNDEF || symbol.st_name == 0 || symbol.st_name >= strings.sh_size)
-          continue;
+        const bool has_place = symbol.st_shndx != SHN_UNDEF;
+        if (has_place != defined || symbol.st_name == 0 || symbol.st_name >= strings.sh_size) continue;
         const char* name = part(file, strings.sh_offset + symbol.st_name, 1);
         names.emplace_back(name, strnlen(name, size_t(strings.sh_size - symbol.st_name)));
       }
@@ -104,6 +116,20 @@ std::vector<std::string> imports_of(const std::filesystem::path& object) {
   return names;
 }
 
+}  // namespace
+
+std::vector<std::string> imports_of(const std::filesystem::path& object) { return symbols_of(object, false); }
+
+std::vector<std::string> definitions_of(const std::filesystem::path& object) {
+  return symbols_of(object, true);
+}
+
+std::optional<std::string> own_clock(const std::vector<std::string>& definitions) {
+  for (const std::string& symbol : definitions)
+    if (is_clock(symbol)) return plain_name(symbol);
+  return std::nullopt;
+}
+
 std::optional<ForbiddenCall> forbidden_call(const std::vector<std::string>& imports, bool untrusted) {
   for (const std::string& symbol : imports) {
     const std::string name = plain_name(symbol);
@@ -111,6 +137,7 @@ std::optional<ForbiddenCall> forbidden_call(const std::vector<std::string>& impo
     if (is_klab(name)) return ForbiddenCall{name, "reaches into klab, where other variants are"};
     if (is_one_of(symbol, {"dlopen", "dlsym", "dlvsym", "dlmopen"}))
       return ForbiddenCall{name, "loads other code"};
+    if (is_clock(symbol)) return ForbiddenCall{name, "reads a clock, which has no part in what it computes"};
     if (!untrusted) continue;
     if (is_one_of(symbol,
                   {"fork",    "vfork",   "clone",   "execl", "execv",  "execve",      "execvp",

@@ -12,6 +12,12 @@ namespace klab {
 /// shared object.
 std::vector<std::string> imports_of(const std::filesystem::path& object);
 
+/// Returns the names of the functions and variables that a shared object defines for others. Throws as imports_of() does.
+std::vector<std::string> definitions_of(const std::filesystem::path& object);
+
+/// Returns the first function of time that an object defines: with it, a kernel would tell its timer how long it took.
+std::optional<std::string> own_clock(const std::vector<std::string>& definitions);
+
 /// A call that a kernel may not make.
 struct ForbiddenCall {
   std::string name;  // "cblas_sgemm"

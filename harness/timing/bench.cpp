@@ -12,22 +12,30 @@
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
+#include "harness/check/thread_watch.h"
 #include "harness/timing/bench_inputs.h"
 #include "harness/timing/bench_loop.h"
 #include "harness/timing/ceilings.h"
+#include "harness/timing/clock_guard.h"
 #include "harness/timing/contents.h"
 #include "harness/timing/core_to_core.h"
 #include "harness/timing/full_check.h"
 #include "harness/timing/gpu_timing.h"
 #include "harness/timing/ladder_ceiling.h"
+#include "harness/timing/left_state.h"
+#include "harness/timing/other_patterns.h"
 #include "harness/timing/others_work.h"
 #include "harness/timing/statistics.h"
 #include "harness/timing/thread_scope.h"
+#include "harness/timing/unseen_inputs.h"
 
 namespace klab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Calls that take less are never accused by their time alone, and their inputs are not touched between them.
+constexpr double kTellable = 1e-5;  // seconds
 
 /// Work in arbitrary units: what time is assumed to be proportional to.
 double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
@@ -43,6 +51,9 @@ struct Runner {
   size_t last = 0;                           // copy that was used last
   double once = 0;                           // seconds
   uint64_t hash[2] = {0, 0};                 // of the outputs of one call, for either content
+  bool warms = false;                        // one call before a sample brings its operands to the caches
+  int64_t left = 0;                          // calls of the sample that are still to come
+  std::optional<ThreadWatch> threads;        // since the sample began
   Sample sample;
 };
 
@@ -212,6 +223,7 @@ class LadderTimer {
 
   void calibrate(Runner& r) {
     const int64_t most = inputs_.calls_a_sample();
+    const ThreadWatch watch(ladder_.threads, true);
     for (int64_t c = 0; c < inputs_.copies(); ++c)
       r.calls.push_back(r.variant->bind(shape_.shape, inputs_.pointers(c)));
     try {
@@ -235,20 +247,63 @@ class LadderTimer {
         spent += t;
         r.once = std::min(r.once, t / double(batch));
       };
-      for (int again = 0; again < 5 && r.once < 0.25 && spent < 0.05; ++again) times(1);
+      for (int again = 0; again < 5 && r.once < 0.25 && spent < 0.05; ++again)
+        times(std::min<int64_t>(2, most));  // a call that is left out takes no time of its own
       for (int64_t n = 4; n <= most && double(n) * r.once < options_.sample_seconds; n *= 4) times(n);
     } catch (const std::exception& error) {
       condemn(r, fmt::format("threw: {}", error.what()));
       return;
     }
-    r.series->iterations =
-        std::clamp<int64_t>(int64_t(options_.sample_seconds / std::max(r.once, 1e-9)), 1, most);
+    schedule(r);
+    // The variant before has left its own data in the caches.
+    r.warms = shape_.cache == Cache::hot && r.once < options_.sample_seconds;
+    r.sample.before = [this, &r] {
+      contents_.put(contents_.now());
+      r.threads.emplace(ladder_.threads, true);
+      if (inputs_.flushed())
+        inputs_.flush();
+      else if (r.once <
+               options_.sample_seconds)  // by chance one more: no count of calls foretells the last one
+        next_call(r, (r.warms ? 1 : 0) + int64_t(warming_() % 2));
+      r.left = r.series->iterations;
+    };
+    if (leaves_a_thread(watch)) condemn_for_thread(r);
+  }
+
+  /// Chooses the calls of a sample by the time of one, and whether their inputs are touched.
+  void schedule(Runner& r) {
+    r.series->iterations = std::clamp<int64_t>(int64_t(options_.sample_seconds / std::max(r.once, 1e-9)), 1,
+                                               inputs_.calls_a_sample());
     r.sample.iterations = r.series->iterations;
-    r.sample.call = [this, &r] { next_call(r); };
-    // Whoever ran before left its own data in the caches.
-    if (shape_.cache == Cache::hot && r.once < options_.sample_seconds)
-      r.sample.before = [this, &r] { next_call(r); };
-    if (inputs_.flushed()) r.sample.before = [this] { inputs_.flush(); };
+    if (options_.check && r.once >= kTellable)
+      r.sample.call = [this, &r] { timed_call(r); };
+    else
+      r.sample.call = [this, &r] { next_call(r); };
+  }
+
+  /// Corrects a time of one call that calibration took for far too short: samples would last as much longer, and a variant
+  /// that is quick now and then would pass for one of few microseconds.
+  void reschedule(Runner& r) {
+    constexpr double kFar = 8;
+    if (r.sample.seconds < kFar * r.once) return;
+    r.once = r.sample.seconds;
+    schedule(r);
+  }
+
+  /// A timed call finds inputs that differ from those of the call before, in one element, so that an answer that was kept
+  /// is none. The last call of a sample finds the present content, whose answer is known.
+  void timed_call(Runner& r) {
+    const auto copy = int64_t(turn_ % r.calls.size());
+    --r.left > 0 ? contents_.touch(copy) : contents_.restore(copy);
+    next_call(r);
+  }
+
+  static bool leaves_a_thread(const ThreadWatch& watch) { return !watch.still_running().empty(); }
+
+  /// What its thread does while rivals are timed slows them: the times of this round count for none of them.
+  void condemn_for_thread(Runner& r) {
+    condemn(r, "a thread that it started still runs after its call: it works while others are timed");
+    intruder_ = r.variant->id;
   }
 
   /// All take turns with the copies: one that the variant before has just used would not be cold.
@@ -267,8 +322,7 @@ class LadderTimer {
 
   int affordable_rounds() const {
     double round = options_.sample_seconds;
-    for (const auto& r : runners_)
-      round += r->once * double(r->sample.iterations + (r->sample.before ? 1 : 0));
+    for (const auto& r : runners_) round += r->once * double(r->sample.iterations + (r->warms ? 1 : 0));
     const int least = std::min(options_.fewest_rounds, options_.rounds);
     return std::clamp(int(options_.ladder_seconds / round), least, std::max(least, options_.rounds));
   }
@@ -277,6 +331,7 @@ class LadderTimer {
   /// has, and after the last one be what the first call wrote, bit for bit. Accumulated outputs have grown and are left
   /// to check_after().
   void compare_timed(Runner& r, bool all) {
+    if (r.threads && leaves_a_thread(*r.threads)) return condemn_for_thread(r);
     if (!options_.check || inputs_.accumulates()) return;
     if (!contents_.answered(int64_t(r.last)))
       return condemn_for_keeping(r, "after timing: at a timed call, ");
@@ -307,48 +362,130 @@ class LadderTimer {
       ladder_.core_to_core_ns.push_back(measure_core_to_core_ns());
       for (auto& r : runners_) {
         if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
-        if (!r->series->wrong.empty()) continue;
+        if (!r->series->wrong.empty() || !intruder_.empty()) continue;
         r->series->seconds.push_back(r->sample.seconds);
         if (r->sample.waited >= 0) r->series->waited.push_back(r->sample.waited);
+        reschedule(*r);
       }
       drop_finished();
+      if (!intruder_.empty()) {
+        forget_round();
+        break;
+      }
     }
     ladder_.others = others.threads();
   }
 
-  /// Single calls, each into poisoned outputs: on the two contents in an order of chance, and, timed beside one of them,
-  /// on contents that were never there before. Who recognizes what it has seen, by all of it, takes longer for these.
+  /// Drops what was measured next to a thread that a variant left running; no further round can be trusted.
+  void forget_round() {
+    const size_t rounds = ladder_.core_to_core_ns.size() - 1;
+    ladder_.core_to_core_ns.resize(rounds);
+    ladder_.ceiling_per_second.resize(std::min(ladder_.ceiling_per_second.size(), rounds));
+    if (rounds > 0) return;
+    for (auto& r : runners_)
+      r->series->skipped = fmt::format("not timed: {} left a thread running", intruder_);
+    drop_finished();
+  }
+
+  /// Single calls, each into poisoned outputs, on the two contents in an order and a number of chance.
   void try_contents(Runner& r) {
-    constexpr double kPatience = 0.25;  // seconds a variant
-    constexpr double kSlower = 1.5;     // every one of some, beyond all of as many others
-    constexpr double kTold = 3e-7;      // seconds that the clock tells apart
+    constexpr double kPatience = 0.15;  // seconds a variant
     std::mt19937_64 random(options_.seed + 7);
-    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9) / 4), 2, 8);
-    double slowest = 0, quickest = 1e300;
+    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9)), 3, 12) + int(random() % 3);
     for (int k = 0; k < calls; ++k) {
       contents_.put(int(random() % 2));
       inputs_.reset(0);
-      slowest = std::max(slowest, seconds_of(r.calls[0]));
+      r.calls[0]();
       const bool same =
           !r.variant->numerics.deterministic || inputs_.hash_of_outputs(0) == r.hash[contents_.now()];
       if (!contents_.answered(0) || !same) return condemn_for_keeping(r, "after timing: ");
-      contents_.put_new();
-      inputs_.reset(0);
-      quickest = std::min(quickest, seconds_of(r.calls[0]));
     }
     contents_.put(0);
-    const double ratio = quickest / std::max(slowest, 1e-12);
-    if (ratio > (calls >= 5 ? kSlower : 2 * kSlower) && quickest - slowest > kTold)
+  }
+
+  /// Returns how many times longer calls take on a whole input that was never there before than on the old one, written by
+  /// the same copy: the quickest of some over the median of as many. 0 where that cannot be told by time.
+  double slower_when_unseen(Runner& r, UnseenInputs& unseen, int64_t which) {
+    constexpr double kPatience = 0.25;  // seconds
+    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9) / 4), 2, 8);
+    const auto call_on = [&](uint64_t turn) {
+      unseen.write(which, turn);
+      inputs_.reset(0);
+      return seconds_of(r.calls[0]);
+    };
+    std::vector<double> seen;
+    double quickest = 1e300;
+    for (int k = 0; k < calls; ++k) {
+      call_on(0);  // the old values are those of the call before, too
+      seen.push_back(call_on(0));
+      quickest = std::min(quickest, call_on(++unseen_turn_));
+    }
+    unseen.write(which, 0);
+    const double usual = median(seen);  // some may be held up by other work
+    if (std::min(usual, quickest) < kTellable) return 0;
+    return quickest / usual / (calls >= 5 ? 1 : 2);
+  }
+
+  /// Returns the slowest of the others, which has least to hide; null where there is none.
+  Runner* honest_for(const Runner& r) {
+    Runner* slowest = nullptr;
+    for (auto& other : runners_)
+      if (other.get() != &r && other->series->wrong.empty() &&
+          (slowest == nullptr || other->once > slowest->once))
+        slowest = other.get();
+    return slowest;
+  }
+
+  /// A variant that recognizes its inputs, all of them, and one that repeats only what changed, give right answers; they take
+  /// longer on inputs that they do not know. Measured twice, and against another variant on the same inputs: predictors
+  /// of branches and caches know inputs, too.
+  void try_unseen(Runner& r, UnseenInputs& unseen) {
+    constexpr double kSlower = 1.5;
+    for (int64_t which = 0; which < unseen.count(); ++which) {
+      const double first = slower_when_unseen(r, unseen, which);
+      if (first <= kSlower) continue;
+      const double second = slower_when_unseen(r, unseen, which);
+      Runner* const other = honest_for(r);
+      const double usual = other != nullptr ? std::max(1.0, slower_when_unseen(*other, unseen, which)) : 1;
+      if (second <= kSlower || std::min(first, second) <= kSlower * usual) continue;
+      return condemn(
+          r,
+          fmt::format("after timing: {:.3g} times slower, each time, on inputs that it has not seen before "
+                      "than on those that it has: it keeps results from call to call",
+                      std::min(first, second)));
+    }
+  }
+
+  /// Tensors that are updated in place are what a variant left: it must not take that for a sign that its work is done.
+  void try_left_state(Runner& r, LeftState& state, std::mt19937_64& random) {
+    constexpr double kPatience = 0.25;  // seconds a variant
+    constexpr double kCalls = 9;        // a try
+    const int tries = std::clamp(int(kPatience / std::max(r.once, 1e-9) / kCalls), 2, 6);
+    Runner* const other = honest_for(r);
+    if (state.idles(r.calls[0], other != nullptr ? other->calls[0] : std::function<void()>(), tries, random))
       condemn(r,
-              fmt::format(
-                  "after timing: {:.3g} times slower, each time, on inputs that it has not seen before than "
-                  "on those that it has: it keeps results from call to call",
-                  ratio));
+              "after timing: where it finds a state that it left itself, it does nothing: it keeps results "
+              "from call to call");
+  }
+
+  /// What is right for random numbers only is no kernel, at whatever size.
+  void try_patterns() {
+    std::vector<const Variant*> list;
+    for (const auto& r : runners_) list.push_back(r->variant);
+    constexpr double kCheap = 0.1;  // seconds of the check before timing
+    const auto wrong = try_other_patterns(op_, shape_.shape, list,
+                                          {.seed = options_.seed,
+                                           .reference = list.size() == 1 && check_seconds_ < kCheap,
+                                           .stop = options_.stop});
+    for (size_t i = 0; i < wrong.size(); ++i)
+      if (!wrong[i].empty()) condemn(*runners_[i], "after timing, at the timed size: " + wrong[i]);
+    drop_finished();
   }
 
   /// A variant may have learned to cheat: what it writes now, into poisoned outputs, must be what it wrote at first,
   /// and it must still pass the check on inputs it has not seen.
   void check_after() {
+    contents_.put(contents_.now());
     for (auto& r : runners_) {
       const auto copy = int64_t(turn_ % r->calls.size());
       inputs_.reset(copy);
@@ -360,7 +497,18 @@ class LadderTimer {
     if (contents_.known())
       for (auto& r : runners_) try_contents(*r);
     drop_finished();
-    if (!ladder_.complete) return;   // somebody waits for the prompt
+    if (!ladder_.complete) return;  // interrupted: the prompt is waited for
+    UnseenInputs unseen(op_, shape_.shape, inputs_);
+    for (auto& r : runners_) try_unseen(*r, unseen);
+    drop_finished();
+    if (inputs_.accumulates()) {
+      LeftState state(op_, shape_.shape, inputs_);
+      std::mt19937_64 random(options_.seed + 11);
+      for (auto& r : runners_) try_left_state(*r, state, random);
+      drop_finished();
+    }
+    try_patterns();
+    if (stopped()) return;
     constexpr double kPatience = 2;  // seconds; beyond, a smaller shape serves
     const double share = check_seconds_ > kPatience ? kPatience / check_seconds_ : 1;
     check_all(shrunk(op_, shape_.shape, std::min(work_of(ladder_.cost) * share, options_.check_work)),
@@ -379,6 +527,9 @@ class LadderTimer {
   std::unique_ptr<CeilingSampler> sampler_;
   Sample ceiling_;
   double check_seconds_ = 0;
+  uint64_t unseen_turn_ = 0;
+  std::minstd_rand warming_{unsigned(options_.seed) + 1};
+  std::string intruder_;  // the variant that left a thread running
 };
 
 }  // namespace
@@ -391,10 +542,14 @@ Ladder bench(const LabOp& op, const BenchShape& shape, std::span<const Variant* 
   if (options.rounds < 1 || !(options.sample_seconds > 0))
     throw std::invalid_argument("bench: at least one round and a sample longer than nothing");
   const ThreadScope scope(options.threads);
+  const ClockGuard clock;
+  clock.verify();
   if (this_host().gpu && std::ranges::all_of(variants, [](const Variant* v) { return v->backend == "cuda"; }))
     return bench_on_gpu(op, shape, variants, options);
   LadderTimer timer(op, shape, options);
-  return timer.run(variants);
+  Ladder ladder = timer.run(variants);
+  clock.verify();
+  return ladder;
 }
 
 }  // namespace klab

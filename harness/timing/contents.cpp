@@ -105,9 +105,17 @@ void Contents::put(int content) {
   now_ = content;
 }
 
-void Contents::put_new() {
-  ++fresh_;
-  set(0, element_.values[1] * (1 + float(fresh_) * 0x1p-12F));
+void Contents::touch(int64_t copy) {
+  if (!known()) return;
+  // Close to the other content, so that an answer to it is none to the present one; smaller, and of its sign, so that no
+  // border of a range is crossed.
+  constexpr unsigned kValues = 512;
+  fresh_ = (fresh_ + 1) % kValues;
+  set(copy, element_.values[1 - now_] * (1 - float(fresh_ + 1) * 0x1p-12F));
+}
+
+void Contents::restore(int64_t copy) {
+  if (known()) set(copy, element_.values[now_]);
 }
 
 bool Contents::answered(int64_t copy) const {

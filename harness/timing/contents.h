@@ -28,8 +28,10 @@ class Contents {
   /// Content 0 or 1 in all copies.
   void put(int content);
   int now() const { return now_; }
-  /// One in copy 0 that was never there before; close to content 1 in its one element. For telling time only.
-  void put_new();
+  /// One in this copy that was not there lately, in the one element. For calls whose answer is not read.
+  void touch(int64_t copy);
+  /// The present content in this copy, after touch().
+  void restore(int64_t copy);
 
   /// Whether a copy's outputs are the answer to the present content rather than to the other.
   bool answered(int64_t copy) const;
@@ -54,7 +56,8 @@ class Contents {
   std::vector<TensorSpec> specs_;
   BenchInputs& inputs_;
   uint64_t random_;
-  int now_ = 0, fresh_ = 0;
+  int now_ = 0;
+  unsigned fresh_ = 0;
   Element element_;
   std::vector<Place> places_;
 };

@@ -361,6 +361,15 @@ TEST(StepImports, NamesForbiddenCalls) {
   EXPECT_FALSE(imports_of(KLAB_PROGRAM).empty());
 }
 
+TEST(StepImports, NamesClocks) {
+  for (const char* clock :
+       {"clock_gettime", "gettimeofday", "_ZNSt6chrono3_V212steady_clock3nowEv", "omp_get_wtime"})
+    EXPECT_TRUE(forbidden_call({"memcpy", clock}, false)) << clock;
+  EXPECT_EQ(own_clock({"_ZN4klab3runEv", "clock_gettime"}), "clock_gettime");
+  EXPECT_FALSE(own_clock({"_ZN4klab3runEv", "clocks_per_row"}));
+  EXPECT_FALSE(definitions_of(KLAB_PROGRAM).empty());
+}
+
 std::string first_mistake(const std::string& step, const Answer& a) {
   const auto list = diagnose(find_step(step), a);
   return list.empty() ? "" : list.front().mistake;
