@@ -114,10 +114,10 @@ TEST(Structures, AGradientHasTheStructureOfItsParameters) {
                     {"unused", S(t.input({3}, {7, 8, 9}))}});
   const Tape::Value w = parameters["layers"][0].tensor(), s = parameters["layers"][1]["scale"].tensor();
   t.backward(t.add(t.sum(t.matmul(w, s)), t.sum(s)));  // the scale is taken out twice
-  const Structure<Numbers> g = gradient_of(t, parameters);
-  EXPECT_EQ(g["layers"][0].tensor(), (Numbers{5, 6, 5, 6}));
-  EXPECT_EQ(g["layers"][1]["scale"].tensor(), (Numbers{1 + 3 + 1, 2 + 4 + 1}));
-  EXPECT_EQ(g["unused"].tensor(), (Numbers{0, 0, 0}));
+  const Structure<TensorNumbers> g = gradient_of(t, parameters);
+  EXPECT_EQ(g["layers"][0].tensor(), (TensorNumbers{5, 6, 5, 6}));
+  EXPECT_EQ(g["layers"][1]["scale"].tensor(), (TensorNumbers{1 + 3 + 1, 2 + 4 + 1}));
+  EXPECT_EQ(g["unused"].tensor(), (TensorNumbers{0, 0, 0}));
   EXPECT_THROW(g["layer"], std::invalid_argument);
   EXPECT_THROW(g["layers"][2], std::invalid_argument);
   EXPECT_THROW(g[size_t(0)], std::invalid_argument);

@@ -75,10 +75,10 @@ class Structure {
   std::variant<Leaf, Tuple, Dictionary> data_;
 };
 
-using Numbers = std::vector<double>;
+using TensorNumbers = std::vector<double>;
 
 /// Returns the gradient of the last backward() in a structure of tensors: the same structure of numbers.
-inline Structure<Numbers> gradient_of(const Tape& tape, const Structure<Tape::Value>& x) {
+inline Structure<TensorNumbers> gradient_of(const Tape& tape, const Structure<Tape::Value>& x) {
   return x.map([&](Tape::Value v) { return tape.gradient(v); });
 }
 
