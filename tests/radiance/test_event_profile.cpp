@@ -68,7 +68,7 @@ TEST(EventProfile, ReportsTheBackendsTimeOfEachStage) {
   CallTimes times;
   const Plan plan = Plan::named("naive", training_calls(c, 1), times);
   Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0});
-  const int steps = int(Runner::kTimedEvery + 1);
+  const int steps = int(RunOps::kTimedEvery + 1);
   for (int i = 0; i < steps; ++i) trainer.step(0);
   // Every call of every list takes a second by that clock, whether it was repeated or not.
   const auto& seconds = trainer.profile().seconds();

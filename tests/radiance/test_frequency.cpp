@@ -107,7 +107,10 @@ TEST(Frequency, FineSamplesFollowCoarseWeights) {
   FrequencyLooks looks(model.config, model.placement);
   const float origins[3] = {0.5F, 0.5F, -1}, directions[3] = {0, 0, 1};
   Profile profile;
-  looks.look(field_plan(), profile, model, {origins, directions, 1, 0, 1}, {});
+  Memory memory(cpu_backend());
+  RunOps(memory).run("look", field_plan(), profile, [&](Ops& ops) {
+    looks.look(ops, model, {origins, directions, 1, 0, 1}, {});
+  });
   const FrequencyLooks::Look &first = looks.looks()[0], &second = looks.looks()[1];
   EXPECT_FLOAT_EQ(first.t[0], 1 + 0.5F / 16);
   double sum = 0;

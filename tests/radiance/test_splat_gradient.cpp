@@ -220,12 +220,13 @@ TEST(SplatGradient, StepInFloatMatchesTheReferences) {
     const float white[3] = {1, 1, 1}, weight = 0.2F, one = 1;
     painter.draw(set, kDegree, some_camera(), white);
     std::vector<float> d_image(target.size());
-    painter.plan().run<SsimLossBwd>({.shape = {kSide, kSide},
-                                     .weight = &weight,
-                                     .image = painter.image().data(),
-                                     .target = target.data(),
-                                     .d_loss = &one,
-                                     .d_image = d_image.data()});
+    painter.run("loss", [&](Ops& ops) {
+      ops.call<SsimLossBwd>({kSide, kSide}, {.weight = &weight,
+                                             .image = painter.image().data(),
+                                             .target = target.data(),
+                                             .d_loss = &one,
+                                             .d_image = d_image.data()});
+    });
     GaussianSet gradient = GaussianSet::zeros(kCount, kDegree);
     painter.backward(set, d_image, gradient);
     for (size_t k = 0; k < 5; ++k) {

@@ -1,14 +1,16 @@
-// A step is a list of ops: the same list on the processor with exact sizes, with padded ones, and with CUDA rungs on the
+// A step is a program of ops: the same on the processor with exact sizes, with padded ones, and with CUDA rungs on the
 // host executor.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
+#include "harness/program/measure_ops.h"
 #include "harness/simt/session.h"
 #include "labs/radiance/evaluate/list_renderer.h"
 #include "labs/radiance/train/backends.h"
 #include "labs/radiance/train/trainer.h"
+#include "reference/axpy/axpy.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -156,7 +158,7 @@ TEST(TrainStep, ARecordedStepIsTheSame) {
   EXPECT_LE(double(other.host_counts().waits) / 30, 5);
 }
 
-/// One list of ops makes the processor's pictures on the host executor, and no access of it is illegal.
+/// One program of ops makes the processor's pictures on the host executor, and no access of it is illegal.
 TEST(TrainStep, APictureByAListIsTheSame) {
   const Config c = tiny_config();
   Trainer trainer = trainer_on("cpu", c, 9);
@@ -247,14 +249,93 @@ TEST(TrainStep, GradientOnTheHostExecutor) {
   std::filesystem::remove(file);
 }
 
-TEST(TrainStep, ListsPrintTheirCalls) {
+TEST(TrainStep, MeasuringFindsCallsAndTensors) {
   const Config c = tiny_config();
-  const TrainStep step(c, 1, {.views = 3, .pixels = 1000}, {});
-  const std::string text = text_of(step.loss(true), step.arena);
-  EXPECT_NE(text.find("draw_rays(rays, 3, 1000, 0, 0, 1, 1)"), std::string::npos) << text;
-  EXPECT_NE(text.find("composite_loss_bwd(rays, samples, 1) begin"), std::string::npos) << text;
-  EXPECT_EQ(text.find("composite_fwd"), std::string::npos) << text;
-  EXPECT_NE(text_of(step.loss(false), step.arena).find("pixel_loss_bwd"), std::string::npos);
+  Memory memory;
+  const TrainStep step(memory, c, 1, {.views = 3, .pixels = 1000}, {});
+  MeasureOps measured(memory);
+  step.loss_and_gradient(measured);
+  const auto call = [&](const std::string& op) {
+    const auto at = std::ranges::find(measured.calls(), op, &PlannedCall::op);
+    return at == measured.calls().end() ? PlannedCall{} : *at;
+  };
+  const int64_t samples = c.batch_samples, rays = TrainStep::usual_rays(samples);
+  EXPECT_EQ(call("draw_rays").shape, (std::vector<int64_t>{rays, 3, 1000, 0, 0, 1, 1}));
+  // Both ways of computing the pixel loss are counted.
+  EXPECT_EQ(call("composite_loss_bwd").shape, (std::vector<int64_t>{rays, samples, 1}));
+  EXPECT_EQ(call("composite_bwd").shape, (std::vector<int64_t>{rays, samples}));
+  // The first pass over rays and the samples that count are placed by equal calls.
+  EXPECT_EQ(call("place_samples").times, 2);
+  EXPECT_EQ(call("mlp_fwd").times, 3) << "one for each pass";
+  const auto used = [&](const std::string& name) {
+    for (size_t i = 0; i < memory.tensors().size(); ++i)
+      if (memory.tensors()[i].name == name) return bool(measured.used()[i]);
+    ADD_FAILURE() << "no tensor is called " << name;
+    return false;
+  };
+  EXPECT_TRUE(used("table"));
+  EXPECT_FALSE(used("table.m")) << "the optimizer is another program";
+  EXPECT_LT(measured.bytes_used(), memory.bytes());
+}
+
+/// Rows of a tensor follow each other at the number of columns that an op has written, and a call gets that number.
+TEST(Ops, HandlesAndCountsAreResolvedAtTheCall) {
+  CallTimes times;
+  const std::vector<PlannedCall> calls = {planned<Axpy>({.n = 8}, "8 numbers")};
+  const Plan plan = Plan::named("naive", calls, times);
+  Backend bounded = cpu_backend();
+  bounded.exact = false;
+  for (const Backend& backend : {cpu_backend(), bounded}) {
+    Memory memory(backend);
+    const Handle<int32_t> written = memory.tensor<int32_t>("written", 1, 2);
+    const Count columns = memory.count("columns", written, 1, 8, 5);
+    const Handle<float> x = memory.tensor<float>("x", 2, columns), y = memory.tensor<float>("y", 2, columns),
+                        factor = memory.tensor<float>("factor", 1, 1);
+    EXPECT_EQ(columns.usual(), 5);
+    EXPECT_EQ(columns.now(), 5) << "before memory is allocated";
+    EXPECT_EQ(memory.bytes(), 2 * 4 + 2 * 2 * 8 * 4 + 4) << "at the most columns";
+    memory.allocate();
+    const int32_t three[2] = {0, 3};
+    memory.write(written, three, sizeof three);
+    EXPECT_EQ(columns.now(), backend.exact ? 3 : 8);
+    EXPECT_EQ(columns.part(2, 4).now(), backend.exact ? 1 : 4);
+    EXPECT_EQ(columns.times(2).now(), 2 * columns.now());
+    EXPECT_EQ(Count(6).times(2).now(), 12) << "a number is a size, too";
+    EXPECT_EQ(Count(6).part(4, 4).now(), 2);
+    EXPECT_EQ(static_cast<float*>(x.row(1)), static_cast<float*>(x) + columns.now());
+    const float two = 2;
+    memory.write(factor, &two, sizeof two);
+    const std::vector<float> ones(16, 1.0F);
+    memory.write(x, ones.data(), 16 * sizeof(float));
+    Profile profile;
+    RunOps(memory).run("add", plan, profile, [&](Ops& ops) {
+      ops.call<Axpy>({.n = columns}, {.a = factor, .x = x, .y = y.row(1)});
+    });
+    std::vector<float> sums(16);
+    memory.read(sums.data(), y, sums.size() * sizeof(float));
+    for (int64_t i = 0; i < 16; ++i)
+      EXPECT_EQ(sums[size_t(i)], i >= columns.now() && i < 2 * columns.now() ? 2 : 0) << i;
+    EXPECT_EQ(profile.calls().at("axpy").shape, std::vector<int64_t>{columns.now()});
+  }
+}
+
+TEST(Ops, ACallWithoutATensorIsRefusedByName) {
+  CallTimes times;
+  const std::vector<PlannedCall> calls = {planned<Axpy>({.n = 8}, "8 numbers")};
+  const Plan plan = Plan::named("naive", calls, times);
+  Memory memory(cpu_backend());
+  const Handle<float> x = memory.tensor<float>("x", 1, 8);
+  memory.allocate();
+  Profile profile;
+  try {
+    RunOps(memory).run("add", plan, profile,
+                       [&](Ops& ops) { ops.call<Axpy>({.n = 8}, {.a = x, .x = x, .y = Handle<float>()}); });
+    FAIL() << "y was not given";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_NE(std::string(e.what()).find("the tensor y of 8 elements was not given"), std::string::npos)
+        << e.what();
+  }
+  EXPECT_THROW(Memory().allocate(), std::logic_error);
 }
 
 TEST(Backends, AreRefusedByName) {

@@ -146,13 +146,13 @@ double ImageFit::step(double progress) {
                             .d_features = d_features_.data(),
                             .d_table = table_state_.gradient.data()});
   });
-  profile_.time("adam", [&] {
-    AdamSettings adam;
-    adam.learning_rate = options_.learning_rate *
-                         (options_.final_rate + (1 - options_.final_rate) * 0.5 *
-                                                    (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0))));
-    adam_step(plan_, adam, options_.features, table_, table_state_);
-    adam_step(plan_, adam, weights_.size(), weights_, weights_state_);
+  AdamSettings adam;
+  adam.learning_rate = options_.learning_rate *
+                       (options_.final_rate + (1 - options_.final_rate) * 0.5 *
+                                                  (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0))));
+  ops_.run("update", plan_, profile_, [&](Ops& ops) {
+    adam_step(ops, adam, options_.features, table_, table_state_);
+    adam_step(ops, adam, weights_.size(), weights_, weights_state_);
   });
   ++step_;
   return loss / double(n);

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "harness/program/memory.h"
-#include "harness/program/plan.h"
-#include "harness/program/profile.h"
+#include "harness/program/run_ops.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/scene/image.h"
 
@@ -55,6 +54,8 @@ class ImageFit {
   FitOptions options_;
   const Plan& plan_;
   Profile profile_;
+  Memory memory_{cpu_backend()};  // none of its own: the arrays are the fit's
+  RunOps ops_{memory_};
   int64_t step_ = 0;
   Array<float> table_, weights_;
   OptimizerState table_state_, weights_state_;

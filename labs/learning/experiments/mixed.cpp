@@ -123,15 +123,16 @@ struct Bytes {
 
 /// Classifies tensors by their names in the step.
 Bytes bytes_in(const Config& c, double of_value) {
-  const TrainStep step(c, 1, {.views = 1, .pixels = 1, .depth = false}, {});
+  Memory memory;
+  const TrainStep step(memory, c, 1, {.views = 1, .pixels = 1, .depth = false}, {});
   Bytes b;
   const auto is = [](const std::string& name, std::initializer_list<const char*> parts) {
     return std::ranges::any_of(parts, [&](const char* p) { return name.find(p) != std::string::npos; });
   };
-  for (const Arena::Tensor& t : step.arena.tensors()) {
-    const auto bytes = double(step.arena.bytes(t));
+  for (const Memory::Tensor& t : memory.tensors()) {
+    const auto bytes = double(t.bytes());
     const bool parameter = t.name == "table" || t.name == "density" || t.name == "color";
-    const bool of_batch = Arena::is_symbol(t.columns);
+    const bool of_batch = !t.columns.is_fixed();
     if (is(t.name, {".m", ".v", ".steps", ".average"}))
       b.moments += bytes;
     else if (parameter && !of_batch && t.rows == 1)

@@ -28,19 +28,19 @@ Picture FrequencyRenderer::render(const Camera& camera) {
         directions[size_t(axis * most + r)] = d[axis];
       }
     }
-    looks_.look(plan_, profile_, model_, {origins.data(), directions.data(), most, 0, n}, {});
-    FrequencyLooks::Look& look = looks_.looks()[size_t(looks_.last())];
-    profile_.run<CompositeFwd>("composite_fwd", plan_,
-                               {.shape = {.rays = n, .samples = n * look.each},
-                                .ray_begin = look.ray_begin.data(),
-                                .density_raw = look.pass.raw(),
-                                .rgb = look.pass.rgb(),
-                                .delta = look.delta.data(),
-                                .t = look.t.data(),
-                                .background = background.data(),
-                                .color = color.data(),
-                                .opacity = out.opacity.data() + first,
-                                .depth = out.depth.data() + first});
+    ops_.run("picture", plan_, profile_, [&](Ops& ops) {
+      looks_.look(ops, model_, {origins.data(), directions.data(), most, 0, n}, {});
+      FrequencyLooks::Look& look = looks_.looks()[size_t(looks_.last())];
+      ops.call<CompositeFwd>({.rays = n, .samples = n * look.each}, {.ray_begin = look.ray_begin.data(),
+                                                                     .density_raw = look.pass.raw(),
+                                                                     .rgb = look.pass.rgb(),
+                                                                     .delta = look.delta.data(),
+                                                                     .t = look.t.data(),
+                                                                     .background = background.data(),
+                                                                     .color = color.data(),
+                                                                     .opacity = out.opacity.data() + first,
+                                                                     .depth = out.depth.data() + first});
+    });
     for (int64_t r = 0; r < n; ++r)
       for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * (first + r) + c)] = color[size_t(c * n + r)];
   }

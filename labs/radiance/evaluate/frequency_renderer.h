@@ -1,6 +1,7 @@
 // Pictures of the classic field: evaluates both networks for every pixel.
 #pragma once
 
+#include "harness/program/run_ops.h"
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/train/frequency_looks.h"
 
@@ -18,6 +19,8 @@ class FrequencyRenderer {
   Plan plan_;
   Profile profile_;
   FrequencyLooks looks_;
+  Memory memory_{cpu_backend()};
+  RunOps ops_{memory_};
 };
 
 }  // namespace klab

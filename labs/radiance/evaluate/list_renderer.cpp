@@ -1,7 +1,6 @@
 #include "labs/radiance/evaluate/list_renderer.h"
 
 #include <algorithm>
-#include <array>
 
 #include "labs/radiance/train/trainer.h"
 
@@ -21,13 +20,13 @@ Config config_of(const Model& model, const BackendChoice& where) {
 }
 
 // Copies arrays into the backend's memory, or uses them in place.
-void tie(Runner& runner, const StepTensors& t, const Model& model) {
+void tie(Memory& memory, const TrainStep& step, const Model& model) {
   for (const Part part : kParts)
-    runner.mirror(t.parameters[size_t(part)], const_cast<float*>(model.of(part).data()));
-  runner.mirror(t.bits, const_cast<uint8_t*>(model.occupancy.data()));
-  if (t.sizes == nullptr) return;
-  runner.mirror(t.scales, const_cast<float*>(model.scales.data()));
-  runner.mirror(t.sizes, const_cast<int64_t*>(model.sizes.data()));
+    memory.mirror(step.parameters[size_t(part)], const_cast<float*>(model.of(part).data()));
+  memory.mirror(step.bits, const_cast<uint8_t*>(model.occupancy.data()));
+  if (!step.level_sizes.exists()) return;
+  memory.mirror(step.scales, const_cast<float*>(model.scales.data()));
+  memory.mirror(step.level_sizes, const_cast<int64_t*>(model.sizes.data()));
 }
 
 }  // namespace
@@ -35,14 +34,12 @@ void tie(Runner& runner, const StepTensors& t, const Model& model) {
 ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendChoice& where)
     : plan_(plan),
       config_(config_of(model, where)),
-      lists_(config_, model.placement.cascades, {.views = 1}, where.sizes),
-      list_(lists_.picture()),
-      pictures_(lists_.arena, list_,
-                {lists_.t.views.cameras, lists_.t.views.places, lists_.t.numbers, lists_.t.color,
-                 lists_.t.opacity, lists_.t.depth, lists_.t.rays},
-                marching_numbers(config_, model.placement), TrainStep::ray_capacity(config_) - kSpare,
-                where.backend) {
-  tie(pictures_.runner(), lists_.t, model);
+      memory_(where.backend),
+      programs_(memory_, config_, model.placement.cascades, {.views = 1}, where.sizes),
+      pictures_(
+          memory_, programs_, [this](Ops& ops) { programs_.picture(ops); },
+          marching_numbers(config_, model.placement), TrainStep::ray_capacity(config_) - kSpare) {
+  tie(memory_, programs_, model);
   pictures_.begin();
 }
 
@@ -51,10 +48,12 @@ std::vector<PlannedCall> ListRenderer::calls(const Model& model, const BackendCh
 }
 
 int64_t ListRenderer::bytes_of(const Model& model, const BackendChoice& where) {
-  const TrainStep lists(config_of(model, where), model.placement.cascades, {.views = 1}, where.sizes);
-  const OpList picture = lists.picture();
-  const std::array<const OpList*, 1> used = {&picture};
-  return Runner::bytes_of(lists.arena, used);
+  Memory memory;
+  const TrainStep programs(memory, config_of(model, where), model.placement.cascades, {.views = 1},
+                           where.sizes);
+  MeasureOps measured(memory);
+  programs.picture(measured);
+  return measured.bytes_used();
 }
 
 }  // namespace klab

@@ -1,10 +1,11 @@
-// Makes pictures of a model with a list of ops, on any backend: the forward half of a training step.
+// Makes pictures of a model with a program of ops, on any backend: the forward half of a training step.
 #pragma once
 
 #include <memory>
 
 #include "labs/radiance/evaluate/list_pictures.h"
 #include "labs/radiance/train/backends.h"
+#include "labs/radiance/train/train_step.h"
 
 namespace klab {
 
@@ -27,8 +28,8 @@ class ListRenderer {
  private:
   Plan plan_;
   Config config_;
-  TrainStep lists_;
-  OpList list_;
+  Memory memory_;
+  TrainStep programs_;
   ListPictures pictures_;
   Profile profile_;
 };

@@ -27,17 +27,15 @@ StepNumbers numbers_of(const VoxelModel& model) {
 VoxelRenderer::VoxelRenderer(const VoxelModel& model, const Plan& plan, const BackendChoice& where)
     : plan_(plan),
       config_(config_of_voxel_renderer(model, where)),
-      lists_(config_, model.grid, model.rows(), {.views = 1}, where.sizes),
-      list_(lists_.picture()),
-      pictures_(lists_.arena, list_,
-                {lists_.t.views.cameras, lists_.t.views.places, lists_.t.numbers, lists_.t.color,
-                 lists_.t.opacity, lists_.t.depth, lists_.t.rays},
-                numbers_of(model), VoxelStep::ray_capacity(config_) - 1, where.backend) {
-  Runner& runner = pictures_.runner();
-  runner.mirror(lists_.t.parameters[VoxelStep::density], model.density.data());
-  runner.mirror(lists_.t.parameters[VoxelStep::coefficients], model.coefficients.data());
-  runner.mirror(lists_.t.links, model.links.data());
-  runner.mirror(lists_.t.bits, model.occupancy.data());
+      memory_(where.backend),
+      programs_(memory_, config_, model.grid, model.rows(), {.views = 1}, where.sizes),
+      pictures_(
+          memory_, programs_, [this](Ops& ops) { programs_.picture(ops); }, numbers_of(model),
+          VoxelStep::ray_capacity(config_) - 1) {
+  memory_.mirror(programs_.parameters[VoxelStep::density], model.density.data());
+  memory_.mirror(programs_.parameters[VoxelStep::coefficients], model.coefficients.data());
+  memory_.mirror(programs_.links, model.links.data());
+  memory_.mirror(programs_.bits, model.occupancy.data());
   pictures_.begin();
 }
 

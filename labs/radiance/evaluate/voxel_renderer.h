@@ -1,4 +1,4 @@
-// Makes pictures of voxels with a list of ops, on any backend.
+// Makes pictures of voxels with a program of ops, on any backend.
 #pragma once
 
 #include "labs/radiance/evaluate/list_pictures.h"
@@ -18,8 +18,8 @@ class VoxelRenderer {
  private:
   Plan plan_;
   VoxelConfig config_;
-  VoxelStep lists_;
-  OpList list_;
+  Memory memory_;
+  VoxelStep programs_;
   ListPictures pictures_;
   Profile profile_;
 };

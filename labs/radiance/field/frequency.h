@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "harness/program/memory.h"
-#include "harness/program/plan.h"
-#include "harness/program/profile.h"
+#include "harness/program/ops.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/field/placement.h"
 
@@ -100,30 +99,27 @@ struct FrequencyModel {
   static FrequencyModel read(const TensorFile& file);
 };
 
-/// A network's forward and backward pass over points, by the ops of a plan. Arrays are feature-major: row c
+/// A network's forward and backward pass over points. Arrays are feature-major: row c
 /// of n points begins at c·n.
 class FrequencyPass {
  public:
   FrequencyPass(const FrequencyConfig& config, int64_t capacity);
 
   /// Computes densities and colors into raw() and rgb(). positions [3,n] in [-1,1], directions [3,n].
-  void forward(const Plan& plan, Profile& profile, const float* parameters, const float* positions,
-               const float* directions, int64_t n);
+  void forward(Ops& ops, const float* parameters, const float* positions, const float* directions, int64_t n);
   /// Adds the gradients of the last forward() to `gradient`, given the gradients with respect to raw [n] and
   /// rgb [3,n].
-  void backward(const Plan& plan, Profile& profile, const float* parameters, const float* d_raw,
-                const float* d_rgb, float* gradient);
+  void backward(Ops& ops, const float* parameters, const float* d_raw, const float* d_rgb, float* gradient);
   const float* raw() const { return raw_.data(); }
   const float* rgb() const { return rgb_.data(); }
   int64_t capacity() const { return capacity_; }
   static int64_t bytes_of(const FrequencyConfig& config);
 
  private:
-  void layer(const Plan& plan, Profile& profile, const float* parameters, const FrequencyNet::Layer& l,
-             const float* x, float* y, int64_t activation);
-  void layer_back(const Plan& plan, Profile& profile, const float* parameters, const FrequencyNet::Layer& l,
-                  const float* x, const float* y, float* d_y, float* d_x, int64_t activation,
-                  float* gradient);
+  void layer(Ops& ops, const float* parameters, const FrequencyNet::Layer& l, const float* x, float* y,
+             int64_t activation);
+  void layer_back(Ops& ops, const float* parameters, const FrequencyNet::Layer& l, const float* x,
+                  const float* y, float* d_y, float* d_x, int64_t activation, float* gradient);
 
   FrequencyConfig c_;
   FrequencyNet net_;

@@ -45,105 +45,85 @@ int64_t FrequencyPass::bytes_of(const FrequencyConfig& c) {
 }
 
 /// Computes y = activation(W·x + b).
-void FrequencyPass::layer(const Plan& plan, Profile& profile, const float* parameters,
-                          const FrequencyNet::Layer& l, const float* x, float* y, int64_t kind) {
-  profile.run<Matmul>("matmul", plan,
-                      {.shape = {.m = l.to, .n = n_, .k = l.from},
-                       .a = parameters + l.weights,
-                       .b = x,
-                       .c = kind == kNone ? d_b_.data() : z_.data()});
+void FrequencyPass::layer(Ops& ops, const float* parameters, const FrequencyNet::Layer& l, const float* x,
+                          float* y, int64_t kind) {
+  ops.call<Matmul>({.m = l.to, .n = n_, .k = l.from},
+                   {.a = parameters + l.weights, .b = x, .c = kind == kNone ? d_b_.data() : z_.data()});
   const float* product = kind == kNone ? d_b_.data() : z_.data();
   float* sum = kind == kNone ? y : d_b_.data();
-  profile.run<BiasAddFwd>(
-      "bias_add_fwd", plan,
-      {.shape = {.n = 1, .c = l.to, .hw = n_}, .x = product, .bias = parameters + l.bias, .y = sum});
-  if (kind != kNone)
-    profile.run<ActivationFwd>("activation_fwd", plan,
-                               {.shape = {.n = l.to * n_, .kind = kind}, .x = sum, .y = y});
+  ops.call<BiasAddFwd>({.n = 1, .c = l.to, .hw = n_}, {.x = product, .bias = parameters + l.bias, .y = sum});
+  if (kind != kNone) ops.call<ActivationFwd>({.n = l.to * n_, .kind = kind}, {.x = sum, .y = y});
 }
 
-void FrequencyPass::forward(const Plan& plan, Profile& profile, const float* parameters,
-                            const float* positions, const float* directions, int64_t n) {
+void FrequencyPass::forward(Ops& ops, const float* parameters, const float* positions,
+                            const float* directions, int64_t n) {
   n_ = n;
   const int64_t points = c_.point_features();
   float* x = inputs_[0].data();
   std::copy_n(positions, 3 * n, x);
-  profile.run<FrequencyFwd>(
-      "frequency_fwd", plan,
-      {.shape = {.n = n, .dim = 3, .octaves = c_.octaves}, .positions = positions, .features = x + 3 * n});
+  ops.call<FrequencyFwd>({.n = n, .dim = 3, .octaves = c_.octaves},
+                         {.positions = positions, .features = x + 3 * n});
   for (int64_t l = 0; l < c_.depth; ++l) {
     float* in = inputs_[size_t(l)].data();
     if (l > 0 && l == c_.skip) std::copy_n(x, points * n, in + c_.width * n);
-    layer(plan, profile, parameters, net_.layers[size_t(l)], in, inputs_[size_t(l) + 1].data(),
-          activation::relu);
+    layer(ops, parameters, net_.layers[size_t(l)], in, inputs_[size_t(l) + 1].data(), activation::relu);
   }
   const FrequencyNet::Layer* heads = net_.layers.data() + c_.depth;
   const float* trunk = inputs_.back().data();
-  layer(plan, profile, parameters, heads[0], trunk, raw_.data(), kNone);
-  layer(plan, profile, parameters, heads[1], trunk, view_in_.data(), kNone);
+  layer(ops, parameters, heads[0], trunk, raw_.data(), kNone);
+  layer(ops, parameters, heads[1], trunk, view_in_.data(), kNone);
   float* turned = view_in_.data() + c_.width * n;
   std::copy_n(directions, 3 * n, turned);
-  profile.run<FrequencyFwd>("frequency_fwd", plan,
-                            {.shape = {.n = n, .dim = 3, .octaves = c_.direction_octaves},
-                             .positions = directions,
-                             .features = turned + 3 * n});
-  layer(plan, profile, parameters, heads[2], view_in_.data(), view_.data(), activation::relu);
-  layer(plan, profile, parameters, heads[3], view_.data(), rgb_.data(), activation::sigmoid);
+  ops.call<FrequencyFwd>({.n = n, .dim = 3, .octaves = c_.direction_octaves},
+                         {.positions = directions, .features = turned + 3 * n});
+  layer(ops, parameters, heads[2], view_in_.data(), view_.data(), activation::relu);
+  layer(ops, parameters, heads[3], view_.data(), rgb_.data(), activation::sigmoid);
 }
 
 /// Computes a layer's gradients. d_y is the gradient of the layer's output; it is overwritten. d_x may be
 /// null if it is not needed.
-void FrequencyPass::layer_back(const Plan& plan, Profile& profile, const float* parameters,
-                               const FrequencyNet::Layer& l, const float* x, const float* y, float* d_y,
-                               float* d_x, int64_t kind, float* gradient) {
+void FrequencyPass::layer_back(Ops& ops, const float* parameters, const FrequencyNet::Layer& l,
+                               const float* x, const float* y, float* d_y, float* d_x, int64_t kind,
+                               float* gradient) {
   const float* d_sum = d_y;
   if (kind == activation::relu) {
     // A ReLU's output is above 0 exactly where its input was.
-    profile.run<ActivationBwd>(
-        "activation_bwd", plan,
-        {.shape = {.n = l.to * n_, .kind = kind}, .x = y, .d_y = d_y, .d_x = z_.data()});
+    ops.call<ActivationBwd>({.n = l.to * n_, .kind = kind}, {.x = y, .d_y = d_y, .d_x = z_.data()});
     d_sum = z_.data();
   } else if (kind == activation::sigmoid) {
     for (int64_t i = 0; i < l.to * n_; ++i) d_y[i] *= y[i] * (1 - y[i]);
   }
-  profile.run<MatmulBwd>("matmul_bwd", plan,
-                         {.shape = {.m = l.to, .n = n_, .k = l.from},
-                          .a = parameters + l.weights,
-                          .b = x,
-                          .d_c = d_sum,
-                          .d_a = d_weights_.data(),
-                          .d_b = d_x != nullptr ? d_x : d_b_.data()});
-  profile.run<BiasAddBwd>("bias_add_bwd", plan,
-                          {.shape = {.n = 1, .c = l.to, .hw = n_}, .d_y = d_sum, .d_bias = d_bias_.data()});
+  ops.call<MatmulBwd>({.m = l.to, .n = n_, .k = l.from}, {.a = parameters + l.weights,
+                                                          .b = x,
+                                                          .d_c = d_sum,
+                                                          .d_a = d_weights_.data(),
+                                                          .d_b = d_x != nullptr ? d_x : d_b_.data()});
+  ops.call<BiasAddBwd>({.n = 1, .c = l.to, .hw = n_}, {.d_y = d_sum, .d_bias = d_bias_.data()});
   const float one = 1;
-  profile.run<Axpy>(
-      "axpy", plan,
-      {.shape = {.n = l.to * l.from}, .a = &one, .x = d_weights_.data(), .y = gradient + l.weights});
-  profile.run<Axpy>("axpy", plan,
-                    {.shape = {.n = l.to}, .a = &one, .x = d_bias_.data(), .y = gradient + l.bias});
+  ops.call<Axpy>({.n = l.to * l.from}, {.a = &one, .x = d_weights_.data(), .y = gradient + l.weights});
+  ops.call<Axpy>({.n = l.to}, {.a = &one, .x = d_bias_.data(), .y = gradient + l.bias});
 }
 
-void FrequencyPass::backward(const Plan& plan, Profile& profile, const float* parameters, const float* d_raw,
-                             const float* d_rgb, float* gradient) {
+void FrequencyPass::backward(Ops& ops, const float* parameters, const float* d_raw, const float* d_rgb,
+                             float* gradient) {
   const FrequencyNet::Layer* heads = net_.layers.data() + c_.depth;
   const float* trunk = inputs_.back().data();
   const int64_t all = c_.width * n_;
   std::copy_n(d_rgb, 3 * n_, d_a_.data());
-  layer_back(plan, profile, parameters, heads[3], view_.data(), rgb_.data(), d_a_.data(), d_x_.data(),
+  layer_back(ops, parameters, heads[3], view_.data(), rgb_.data(), d_a_.data(), d_x_.data(),
              activation::sigmoid, gradient);
-  layer_back(plan, profile, parameters, heads[2], view_in_.data(), view_.data(), d_x_.data(),
-             d_view_in_.data(), activation::relu, gradient);
+  layer_back(ops, parameters, heads[2], view_in_.data(), view_.data(), d_x_.data(), d_view_in_.data(),
+             activation::relu, gradient);
   // The trunk's output feeds the feature and the density: the two gradients are added.
-  layer_back(plan, profile, parameters, heads[1], trunk, nullptr, d_view_in_.data(), d_a_.data(), kNone,
-             gradient);
+  layer_back(ops, parameters, heads[1], trunk, nullptr, d_view_in_.data(), d_a_.data(), kNone, gradient);
   std::copy_n(d_raw, n_, raw_.data());
-  layer_back(plan, profile, parameters, heads[0], trunk, nullptr, raw_.data(), d_x_.data(), kNone, gradient);
+  layer_back(ops, parameters, heads[0], trunk, nullptr, raw_.data(), d_x_.data(), kNone, gradient);
   const float one = 1;
-  profile.run<Axpy>("axpy", plan, {.shape = {.n = all}, .a = &one, .x = d_x_.data(), .y = d_a_.data()});
+  ops.call<Axpy>({.n = all}, {.a = &one, .x = d_x_.data(), .y = d_a_.data()});
   float *d_y = d_a_.data(), *d_x = d_x_.data();
   for (int64_t l = c_.depth; l-- > 0;) {
     // The skip's input is not learned: the gradient's rows after the width are ignored.
-    layer_back(plan, profile, parameters, net_.layers[size_t(l)], inputs_[size_t(l)].data(),
+    layer_back(ops, parameters, net_.layers[size_t(l)], inputs_[size_t(l)].data(),
                inputs_[size_t(l) + 1].data(), d_y, l > 0 ? d_x : nullptr, activation::relu, gradient);
     std::swap(d_y, d_x);
   }

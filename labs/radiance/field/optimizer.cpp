@@ -32,7 +32,7 @@ void OptimizerState::require_plausible(int64_t steps_done, const std::string& wh
     throw std::runtime_error(where + ": is damaged: counts of steps or second moments that no training has");
 }
 
-void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<float>& parameters,
+void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& parameters,
                OptimizerState& state) {
   float hyper[Adam::kHypers];
   hyper[Adam::rate] = float(a.learning_rate);
@@ -45,15 +45,14 @@ void adam_step(const Plan& plan, const AdamSettings& a, int64_t group, Array<flo
   for (int64_t begin = 0; begin < all; begin += stretch) {
     const int64_t n = std::min(stretch, all - begin);
     float* gradient = state.gradient.data() + begin;
-    plan.run<Adam>({.shape = {.n = n, .group = group, .zero_percent = 0},
-                    .hyper = hyper,
+    ops.call<Adam>({.n = n, .group = group, .zero_percent = 0},
+                   {.hyper = hyper,
                     .gradient = gradient,
                     .param = parameters.data() + begin,
                     .m = state.m.data() + begin,
                     .v = state.v.data() + begin,
                     .steps = state.steps.data() + begin / group});
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < n; ++i) gradient[i] = 0;
+    ops.fill("clear gradients", gradient, 0, n * int64_t(sizeof(float)));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/program/memory.h"
+#include "harness/program/ops.h"
 #include "harness/program/plan.h"
 #include "harness/records/tensor_file.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
@@ -35,9 +36,9 @@ struct AdamSettings {
   double learning_rate = 1e-2, beta1 = 0.9, beta2 = 0.99, epsilon = 1e-15, weight_decay = 0;
 };
 
-/// Makes one step of Adam with the plan's variant, then sets the gradient to zero, ready for the next
+/// Makes one step of Adam, then sets the gradient to zero, ready for the next
 /// accumulation.
-void adam_step(const Plan& plan, const AdamSettings& settings, int64_t group, Array<float>& parameters,
+void adam_step(Ops& ops, const AdamSettings& settings, int64_t group, Array<float>& parameters,
                OptimizerState& state);
 
 /// Returns the calls that adam_step() makes for that many parameters, for a plan.

@@ -13,7 +13,7 @@ namespace klab {
 namespace {
 
 constexpr int64_t kMega = 1'000'000;
-constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, of memory.cpp and runner.cpp
+constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, of memory.cpp and backend.cpp
 // What ceilings are measured with (stage_ceilings.h keeps to it): arrays in memory of several kinds, tables, and loops.
 constexpr int64_t kCeilings = StageCeilings::kMostBytes + 25 * kMega;
 // Threads' stacks, plans, names, what the library keeps of what was given back: measured as 20 MB or so.
@@ -40,7 +40,7 @@ PicturePool::Options pool_of(const MemoryFacts& f, const MemoryChoice& c) {
   return {.resident = c.resident, .ahead = f.ahead, .workers = f.workers};
 }
 
-/// Bytes of the lists' tensors by owner, without the pictures.
+/// Bytes of the step's tensors by owner, without the pictures.
 struct OfLists {
   int64_t table = 0, optimizer = 0, grid = 0, batch = 0;
 };
@@ -51,23 +51,21 @@ OfLists of_lists(const MemoryFacts& f, const Config& c) {
   one.first_rays = std::max<int64_t>(1, c.first_rays / f.parts);
   // Pictures are counted separately; arrays with an element for each view are small.
   const int64_t views = int64_t(f.scene->train.size());
-  const TrainStep step(one, f.scene->cascades, {.views = views, .pixels = views}, f.sizes);
-  const StepTensors& t = step.t;
-  const auto number = [](const void* tensor) { return Arena::place_of(tensor).tensor; };
+  Memory memory;
+  const TrainStep t(memory, one, f.scene->cascades, {.views = views, .pixels = views}, f.sizes);
   std::set<int> table, optimizer;
   for (const Part part : kParts) {
     const auto p = size_t(part);
-    table.insert(number(t.parameters[p]));
-    for (const void* tensor : {static_cast<const void*>(t.gradient[p]), static_cast<const void*>(t.m[p]),
-                               static_cast<const void*>(t.v[p]), static_cast<const void*>(t.steps[p]),
-                               static_cast<const void*>(t.average[p])})
-      if (tensor != nullptr) optimizer.insert(number(tensor));
+    table.insert(t.parameters[p].tensor);
+    for (const TensorPlace& place :
+         std::initializer_list<TensorPlace>{t.gradient[p], t.m[p], t.v[p], t.steps[p], t.average[p]})
+      if (place.exists()) optimizer.insert(place.tensor);
   }
-  const std::set<int> grid = {number(t.values), number(t.bits)};
+  const std::set<int> grid = {t.cell_values.tensor, t.bits.tensor};
   OfLists sums;
-  for (size_t i = 0; i < step.arena.tensors().size(); ++i) {
+  for (size_t i = 0; i < memory.tensors().size(); ++i) {
     const int at = int(i);
-    int64_t bytes = step.arena.bytes(step.arena.tensors()[i]);
+    int64_t bytes = memory.tensors()[i].bytes();
     // Arrays are whole large pages; so are all tensors of the batch except small ones.
     if (bytes >= kSmallTensor || table.contains(at) || optimizer.contains(at) || grid.contains(at))
       bytes = (bytes + kLargePage - 1) / kLargePage * kLargePage;

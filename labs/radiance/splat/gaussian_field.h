@@ -31,7 +31,7 @@ class GaussianTrainer : public FieldTrainer {
   int64_t steps_done() const override { return trainer_->steps_done(); }
   double occupied_share() const override { return 1; }
   Profile& profile() override { return trainer_->painter().profile(); }
-  const Runner::Counts& host_counts() const override { return counts_; }
+  const HostCounts& host_counts() const override { return counts_; }
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& extra) const override;
   void restore(const TensorFile& file) override;
@@ -42,7 +42,7 @@ class GaussianTrainer : public FieldTrainer {
   GaussianConfig config_;
   Plan plan_;
   uint64_t seed_;
-  Runner::Counts counts_;
+  HostCounts counts_;
   std::unique_ptr<SplatTrainer> trainer_;
 };
 

@@ -47,62 +47,64 @@ std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, 
   return calls;
 }
 
-void Painter::project(const GaussianSet& set) {
+void Painter::project(Ops& ops, const GaussianSet& set) {
   const auto n = size_t(set.n);
   mean_.resize(2 * n), conic_.resize(3 * n), depth_.resize(n), opacity_.resize(n), extent_.resize(2 * n);
   color_.resize(3 * n);
-  profile_.time("project", [&] {
-    plan_.run<GsProjectFwd>({.shape = {set.n, width_, height_, kTight},
-                             .camera = camera_.data(),
-                             .position = set.position.data(),
-                             .log_scale = set.log_scale.data(),
-                             .quaternion = set.quaternion.data(),
-                             .opacity_raw = set.opacity_raw.data(),
-                             .mean = mean_.data(),
-                             .conic = conic_.data(),
-                             .depth = depth_.data(),
-                             .opacity = opacity_.data(),
-                             .extent = extent_.data()});
-  });
-  profile_.time("color", [&] {
-    plan_.run<GsColorFwd>({.shape = {set.n, degree_},
-                           .eye = eye_,
-                           .position = set.position.data(),
-                           .coefficients = set.coefficients.data(),
-                           .color = color_.data()});
-  });
+  {
+    const auto stage = ops.within("project");
+    ops.call<GsProjectFwd>({set.n, width_, height_, kTight}, {.camera = camera_.data(),
+                                                              .position = set.position.data(),
+                                                              .log_scale = set.log_scale.data(),
+                                                              .quaternion = set.quaternion.data(),
+                                                              .opacity_raw = set.opacity_raw.data(),
+                                                              .mean = mean_.data(),
+                                                              .conic = conic_.data(),
+                                                              .depth = depth_.data(),
+                                                              .opacity = opacity_.data(),
+                                                              .extent = extent_.data()});
+  }
+  {
+    const auto stage = ops.within("color");
+    ops.call<GsColorFwd>({set.n, degree_}, {.eye = eye_,
+                                            .position = set.position.data(),
+                                            .coefficients = set.coefficients.data(),
+                                            .color = color_.data()});
+  }
 }
 
-void Painter::sort_and_bin(int64_t n) {
+void Painter::sort_and_bin(Ops& ops, int64_t n) {
   const auto count = size_t(n);
   keys_.resize(count), sorted_keys_.resize(count), values_.resize(count), order_.resize(count);
   profile_.time("sort", [&] {
     // A nonnegative float orders as its bits do. Culled Gaussians have depth 0 and no extent.
     for (size_t i = 0; i < count; ++i) keys_[i] = std::bit_cast<uint32_t>(depth_[i]), values_[i] = int32_t(i);
-    plan_.run<RadixSort>({.shape = {n, kDepthBits},
-                          .keys = keys_.data(),
-                          .values = values_.data(),
-                          .sorted_keys = sorted_keys_.data(),
-                          .sorted_values = order_.data()});
   });
-  profile_.time("bin", [&] {
+  {
+    const auto stage = ops.within("sort");
+    ops.call<RadixSort>({n, kDepthBits}, {.keys = keys_.data(),
+                                          .values = values_.data(),
+                                          .sorted_keys = sorted_keys_.data(),
+                                          .sorted_values = order_.data()});
+  }
+  {
+    const auto stage = ops.within("bin");
     const GsBin::Shape none{n, 0, width_, height_};
     tile_begin_.resize(size_t(none.tiles()) + 1);
     if (id_.empty()) id_.resize(size_t(4 * n + 1024));
     while (true) {
       int32_t needed = 0;
-      plan_.run<GsBin>({.shape = {n, int64_t(id_.size()), width_, height_},
-                        .mean = mean_.data(),
-                        .extent = extent_.data(),
-                        .order = order_.data(),
-                        .tile_begin = tile_begin_.data(),
-                        .id = id_.data(),
-                        .needed = &needed});
+      ops.call<GsBin>({n, int64_t(id_.size()), width_, height_}, {.mean = mean_.data(),
+                                                                  .extent = extent_.data(),
+                                                                  .order = order_.data(),
+                                                                  .tile_begin = tile_begin_.data(),
+                                                                  .id = id_.data(),
+                                                                  .needed = &needed});
       entries_ = needed;
       if (entries_ <= int64_t(id_.size())) break;
       id_.resize(size_t(entries_ + entries_ / 4));  // then once more, with room
     }
-  });
+  }
 }
 
 void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]) {
@@ -111,21 +113,22 @@ void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, con
   camera_ = projection_of(camera);
   const Vec3 eye = camera.position();
   eye_[0] = eye.x, eye_[1] = eye.y, eye_[2] = eye.z;
-  project(set);
-  sort_and_bin(set.n);
   const size_t pixels = size_t(width_) * size_t(height_);
   image_.resize(3 * pixels), transmittance_.resize(pixels);
-  profile_.time("rasterize", [&] {
-    plan_.run<GsRasterizeFwd>({.shape = {set.n, int64_t(id_.size()), width_, height_},
-                               .mean = mean_.data(),
-                               .conic = conic_.data(),
-                               .opacity = opacity_.data(),
-                               .color = color_.data(),
-                               .background = background,
-                               .tile_begin = tile_begin_.data(),
-                               .id = id_.data(),
-                               .image = image_.data(),
-                               .transmittance = transmittance_.data()});
+  run("draw", [&](Ops& ops) {
+    project(ops, set);
+    sort_and_bin(ops, set.n);
+    const auto stage = ops.within("rasterize");
+    ops.call<GsRasterizeFwd>({set.n, int64_t(id_.size()), width_, height_},
+                             {.mean = mean_.data(),
+                              .conic = conic_.data(),
+                              .opacity = opacity_.data(),
+                              .color = color_.data(),
+                              .background = background,
+                              .tile_begin = tile_begin_.data(),
+                              .id = id_.data(),
+                              .image = image_.data(),
+                              .transmittance = transmittance_.data()});
   });
 }
 
@@ -133,48 +136,55 @@ void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image
   const auto n = size_t(set.n);
   d_mean_.resize(2 * n), d_conic_.resize(3 * n), d_opacity_.resize(n), d_color_.resize(3 * n);
   d_position_.resize(3 * n);
-  profile_.time("rasterize_bwd", [&] {
-    plan_.run<GsRasterizeBwd>({.shape = {set.n, int64_t(id_.size()), width_, height_},
-                               .mean = mean_.data(),
-                               .conic = conic_.data(),
-                               .opacity = opacity_.data(),
-                               .color = color_.data(),
-                               .tile_begin = tile_begin_.data(),
-                               .id = id_.data(),
-                               .image = image_.data(),
-                               .d_image = d_image.data(),
-                               .d_mean = d_mean_.data(),
-                               .d_conic = d_conic_.data(),
-                               .d_opacity = d_opacity_.data(),
-                               .d_color = d_color_.data()});
-  });
-  profile_.time("color_bwd", [&] {
-    plan_.run<GsColorBwd>({.shape = {set.n, degree_},
-                           .eye = eye_,
-                           .position = set.position.data(),
-                           .coefficients = set.coefficients.data(),
-                           .d_color = d_color_.data(),
-                           .d_position = d_position_.data(),
-                           .d_coefficients = out.coefficients.data()});
-    const size_t drawn = 3 * n * size_t(degree_ + 1) * size_t(degree_ + 1);
-    std::fill(out.coefficients.begin() + std::ptrdiff_t(drawn), out.coefficients.end(), 0.0F);
-  });
-  profile_.time("project_bwd", [&] {
-    plan_.run<GsProjectBwd>({.shape = {set.n, width_, height_, kTight},
-                             .camera = camera_.data(),
-                             .position = set.position.data(),
-                             .log_scale = set.log_scale.data(),
-                             .quaternion = set.quaternion.data(),
-                             .opacity_raw = set.opacity_raw.data(),
-                             .d_mean = d_mean_.data(),
-                             .d_conic = d_conic_.data(),
-                             .d_opacity = d_opacity_.data(),
-                             .d_position = out.position.data(),
-                             .d_log_scale = out.log_scale.data(),
-                             .d_quaternion = out.quaternion.data(),
-                             .d_opacity_raw = out.opacity_raw.data()});
-    for (size_t i = 0; i < 3 * n; ++i)
-      out.position[i] += d_position_[i];  // gradient through the view direction of the color
+  run("backward", [&](Ops& ops) {
+    {
+      const auto stage = ops.within("rasterize_bwd");
+      ops.call<GsRasterizeBwd>({set.n, int64_t(id_.size()), width_, height_},
+                               {.mean = mean_.data(),
+                                .conic = conic_.data(),
+                                .opacity = opacity_.data(),
+                                .color = color_.data(),
+                                .tile_begin = tile_begin_.data(),
+                                .id = id_.data(),
+                                .image = image_.data(),
+                                .d_image = d_image.data(),
+                                .d_mean = d_mean_.data(),
+                                .d_conic = d_conic_.data(),
+                                .d_opacity = d_opacity_.data(),
+                                .d_color = d_color_.data()});
+    }
+    {
+      const auto stage = ops.within("color_bwd");
+      ops.call<GsColorBwd>({set.n, degree_}, {.eye = eye_,
+                                              .position = set.position.data(),
+                                              .coefficients = set.coefficients.data(),
+                                              .d_color = d_color_.data(),
+                                              .d_position = d_position_.data(),
+                                              .d_coefficients = out.coefficients.data()});
+      const size_t drawn = 3 * n * size_t(degree_ + 1) * size_t(degree_ + 1);
+      profile_.time("color_bwd", [&] {
+        std::fill(out.coefficients.begin() + std::ptrdiff_t(drawn), out.coefficients.end(), 0.0F);
+      });
+    }
+    {
+      const auto stage = ops.within("project_bwd");
+      ops.call<GsProjectBwd>({set.n, width_, height_, kTight}, {.camera = camera_.data(),
+                                                                .position = set.position.data(),
+                                                                .log_scale = set.log_scale.data(),
+                                                                .quaternion = set.quaternion.data(),
+                                                                .opacity_raw = set.opacity_raw.data(),
+                                                                .d_mean = d_mean_.data(),
+                                                                .d_conic = d_conic_.data(),
+                                                                .d_opacity = d_opacity_.data(),
+                                                                .d_position = out.position.data(),
+                                                                .d_log_scale = out.log_scale.data(),
+                                                                .d_quaternion = out.quaternion.data(),
+                                                                .d_opacity_raw = out.opacity_raw.data()});
+      profile_.time("project_bwd", [&] {
+        for (size_t i = 0; i < 3 * n; ++i)
+          out.position[i] += d_position_[i];  // gradient through the view direction of the color
+      });
+    }
   });
 }
 

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/program/plan.h"
-#include "harness/program/profile.h"
+#include "harness/program/run_ops.h"
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/splat/gaussians.h"
 
@@ -37,14 +36,17 @@ class Painter {
   Picture picture() const;
   const Profile& profile() const { return profile_; }
   Profile& profile() { return profile_; }
-  const Plan& plan() const { return plan_; }
+  /// Runs a program of ops with the plan, timed in the profile.
+  void run(const std::string& name, const RunOps::Body& program) { ops_.run(name, plan_, profile_, program); }
 
  private:
-  void project(const GaussianSet& set);
-  void sort_and_bin(int64_t n);
+  void project(Ops& ops, const GaussianSet& set);
+  void sort_and_bin(Ops& ops, int64_t n);
 
   Plan plan_;
   Profile profile_;
+  Memory memory_{cpu_backend()};  // none of its own: arrays change their size with the set
+  RunOps ops_{memory_};
   int width_ = 0, height_ = 0, degree_ = 0;
   int64_t entries_ = 0;
   std::array<float, 17> camera_{};

@@ -93,12 +93,13 @@ void SplatTrainer::step(double done) {
   hide_what_does_not_count(view);
   d_image_.resize(target_.size());
   const float weight = float(options_.ssim), one = 1;
-  painter_.plan().run<SsimLossBwd>({.shape = {width_, height_},
-                                    .weight = &weight,
-                                    .image = painter_.image().data(),
-                                    .target = target_.data(),
-                                    .d_loss = &one,
-                                    .d_image = d_image_.data()});
+  painter_.run("loss", [&](Ops& ops) {
+    ops.call<SsimLossBwd>({width_, height_}, {.weight = &weight,
+                                              .image = painter_.image().data(),
+                                              .target = target_.data(),
+                                              .d_loss = &one,
+                                              .d_image = d_image_.data()});
+  });
   for (const size_t pixel : hidden_)
     for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
   painter_.backward(set_, d_image_, gradient_);
@@ -112,37 +113,39 @@ void SplatTrainer::step(double done) {
     reset_opacity();
 }
 
-void SplatTrainer::adam_on(std::vector<float>& values, const std::vector<float>& gradient, Moments& moments,
-                           size_t begin, size_t count, double rate) {
+void SplatTrainer::adam_on(Ops& ops, std::vector<float>& values, const std::vector<float>& gradient,
+                           Moments& moments, size_t begin, size_t count, double rate) {
   float hyper[Adam::kHypers];
   hyper[Adam::rate] = float(rate);
   hyper[Adam::beta1] = 0.9F;
   hyper[Adam::beta2] = 0.999F;
   hyper[Adam::epsilon] = 1e-15F;
   hyper[Adam::l2] = 0;
-  painter_.plan().run<Adam>({.shape = {.n = int64_t(count), .group = 1, .zero_percent = 0},
-                             .hyper = hyper,
-                             .gradient = gradient.data() + begin,
-                             .param = values.data() + begin,
-                             .m = moments.m.data() + begin,
-                             .v = moments.v.data() + begin,
-                             .steps = moments.steps.data() + begin});
+  ops.call<Adam>({.n = int64_t(count), .group = 1, .zero_percent = 0},
+                 {.hyper = hyper,
+                  .gradient = gradient.data() + begin,
+                  .param = values.data() + begin,
+                  .m = moments.m.data() + begin,
+                  .v = moments.v.data() + begin,
+                  .steps = moments.steps.data() + begin});
 }
 
 void SplatTrainer::adam(double done) {
   const double falls = std::pow(options_.last_position_rate / options_.position_rate, std::min(done, 1.0));
   const double rates[] = {options_.position_rate * falls * extent_, options_.scale_rate,
                           options_.rotation_rate, options_.opacity_rate};
-  for (size_t k = 0; k < 4; ++k) {
-    std::vector<float>& values = *set_.tensors()[k];
-    adam_on(values, *gradient_.tensors()[k], moments_[k], 0, values.size(), rates[k]);
-  }
-  // View-dependent coefficients learn more slowly than the constant ones.
-  const auto flat = size_t(3 * set_.n), drawn = flat * size_t(degree_ + 1) * size_t(degree_ + 1);
-  adam_on(set_.coefficients, gradient_.coefficients, moments_[4], 0, flat, options_.color_rate);
-  if (drawn > flat)
-    adam_on(set_.coefficients, gradient_.coefficients, moments_[4], flat, drawn - flat,
-            options_.color_rate / 20);
+  painter_.run("update", [&](Ops& ops) {
+    for (size_t k = 0; k < 4; ++k) {
+      std::vector<float>& values = *set_.tensors()[k];
+      adam_on(ops, values, *gradient_.tensors()[k], moments_[k], 0, values.size(), rates[k]);
+    }
+    // View-dependent coefficients learn more slowly than the constant ones.
+    const auto flat = size_t(3 * set_.n), drawn = flat * size_t(degree_ + 1) * size_t(degree_ + 1);
+    adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], 0, flat, options_.color_rate);
+    if (drawn > flat)
+      adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], flat, drawn - flat,
+              options_.color_rate / 20);
+  });
 }
 
 void SplatTrainer::change(double done) {
@@ -196,11 +199,11 @@ void SplatTrainer::require_finite() const {
 double SplatTrainer::last_loss() {
   const float weight = float(options_.ssim);
   float loss = 0;
-  painter_.plan().run<SsimLossFwd>({.shape = {width_, height_},
-                                    .weight = &weight,
-                                    .image = painter_.image().data(),
-                                    .target = target_.data(),
-                                    .loss = &loss});
+  painter_.run("value of the loss", [&](Ops& ops) {
+    ops.call<SsimLossFwd>(
+        {width_, height_},
+        {.weight = &weight, .image = painter_.image().data(), .target = target_.data(), .loss = &loss});
+  });
   return loss;
 }
 

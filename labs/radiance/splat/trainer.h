@@ -66,8 +66,8 @@ class SplatTrainer {
   void make_target(const View& view);
   void hide_what_does_not_count(const View& view);
   void adam(double done);
-  void adam_on(std::vector<float>& values, const std::vector<float>& gradient, Moments& moments, size_t begin,
-               size_t count, double rate);
+  void adam_on(Ops& ops, std::vector<float>& values, const std::vector<float>& gradient, Moments& moments,
+               size_t begin, size_t count, double rate);
   void change(double done);
   void reset_opacity();
   void require_finite() const;

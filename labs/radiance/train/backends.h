@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "labs/radiance/train/runner.h"
-#include "labs/radiance/train/step.h"
+#include "harness/program/backend.h"
+#include "labs/radiance/train/ray_step.h"
 
 namespace klab {
 

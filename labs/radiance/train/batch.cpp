@@ -21,12 +21,11 @@ double cosine_to(double last, double progress) {
   return last + (1 - last) * 0.5 * (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0)));
 }
 
-double batch_psnr_of(const Runner& runner, int64_t rays, const float* color, const float* target,
-                     int64_t whole) {
-  const int64_t stride = runner.size(rays);
+double batch_psnr_of(const Memory& memory, const RayStep& step, int64_t whole) {
+  const int64_t stride = step.rays;
   std::vector<float> colors(size_t(3 * stride)), targets(size_t(3 * stride));
-  runner.read(colors.data(), color, colors.size() * sizeof(float));
-  runner.read(targets.data(), target, targets.size() * sizeof(float));
+  memory.read(colors.data(), step.color, colors.size() * sizeof(float));
+  memory.read(targets.data(), step.target, targets.size() * sizeof(float));
   double sum = 0;
   for (int64_t c = 0; c < 3; ++c)
     for (int64_t r = 0; r < whole; ++r) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "labs/radiance/train/field_trainer.h"
+#include "labs/radiance/train/ray_step.h"
 
 namespace klab {
 
@@ -14,8 +15,7 @@ int64_t rays_after(const StepReport& report, int64_t wanted_samples, int64_t mar
 /// Returns a factor that falls from 1 to `last` along half a cosine as progress goes from 0 to 1.
 double cosine_to(double last, double progress);
 
-/// Returns the PSNR, dB, of the first `whole` rays' colors [3,rays] against their targets [3,rays].
-double batch_psnr_of(const Runner& runner, int64_t rays, const float* color, const float* target,
-                     int64_t whole);
+/// Returns the PSNR, dB, of the first `whole` rays' colors against their targets.
+double batch_psnr_of(const Memory& memory, const RayStep& step, int64_t whole);
 
 }  // namespace klab

@@ -11,9 +11,9 @@
 
 #include "harness/program/loss_scale.h"
 #include "harness/program/profile.h"
+#include "harness/program/tensors.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/train/level_use.h"
-#include "labs/radiance/train/runner.h"
 #include "reference/rounding.h"
 
 namespace klab {
@@ -49,7 +49,7 @@ class FieldTrainer {
   /// Share of the volume that is not known to be empty; 1 if nothing is known.
   virtual double occupied_share() const = 0;
   virtual Profile& profile() = 0;
-  virtual const Runner::Counts& host_counts() const = 0;
+  virtual const HostCounts& host_counts() const = 0;
   /// Learning rate of the last step for the parameters that hold the scene; NaN if there is more than one.
   virtual double learning_rate() const { return std::numeric_limits<double>::quiet_NaN(); }
   /// Factor on the loss, and the steps that were skipped because of it; null: no factor.

@@ -100,24 +100,19 @@ void FrequencyLooks::place(Look& look, const RaySpan& rays) const {
 }
 
 /// Places the second pass's samples: those of the first, and those placed by its weights.
-void FrequencyLooks::refine(const Plan& plan, Profile& profile, const RaySpan& span,
-                            const std::optional<Draws>& draws) {
+void FrequencyLooks::refine(Ops& ops, const RaySpan& span, const std::optional<Draws>& draws) {
   const int64_t rays = span.count, coarse = config_.coarse, fine = config_.fine, both = coarse + fine;
-  profile.run<SampleWeightsFwd>("sample_weights_fwd", plan,
-                                {.shape = {.rays = rays, .samples = rays * coarse},
-                                 .ray_begin = looks_[0].ray_begin.data(),
-                                 .density_raw = looks_[0].pass.raw(),
-                                 .delta = looks_[0].delta.data(),
-                                 .weights = weights_.data()});
+  ops.call<SampleWeightsFwd>({.rays = rays, .samples = rays * coarse},
+                             {.ray_begin = looks_[0].ray_begin.data(),
+                              .density_raw = looks_[0].pass.raw(),
+                              .delta = looks_[0].delta.data(),
+                              .weights = weights_.data()});
   for (int64_t i = 0; i < rays * fine; ++i)
     jitter_[size_t(i)] =
         draws ? draws->unit(kCoarse * uint64_t(coarse) + uint64_t(span.first * fine + i)) : 0.5F;
-  profile.run<SamplePdf>("sample_pdf", plan,
-                         {.shape = {.rays = rays, .bins = coarse, .count = fine},
-                          .edges = edges_.data(),
-                          .weights = weights_.data(),
-                          .jitter = jitter_.data(),
-                          .t = more_.data()});
+  ops.call<SamplePdf>(
+      {.rays = rays, .bins = coarse, .count = fine},
+      {.edges = edges_.data(), .weights = weights_.data(), .jitter = jitter_.data(), .t = more_.data()});
   Look& look = looks_[1];
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < rays; ++r) {
@@ -130,15 +125,15 @@ void FrequencyLooks::refine(const Plan& plan, Profile& profile, const RaySpan& s
   }
 }
 
-void FrequencyLooks::look(const Plan& plan, Profile& profile, const FrequencyModel& model,
-                          const RaySpan& rays, const std::optional<Draws>& draws) {
+void FrequencyLooks::look(Ops& ops, const FrequencyModel& model, const RaySpan& rays,
+                          const std::optional<Draws>& draws) {
   spread(rays, draws);
   for (int k = 0; k <= last(); ++k) {
     Look& look = looks_[size_t(k)];
-    if (k == 1) refine(plan, profile, rays, draws);
+    if (k == 1) refine(ops, rays, draws);
     place(look, rays);
-    look.pass.forward(plan, profile, model.parameters[size_t(k)].data(), look.positions.data(),
-                      look.directions.data(), rays.count * look.each);
+    look.pass.forward(ops, model.parameters[size_t(k)].data(), look.positions.data(), look.directions.data(),
+                      rays.count * look.each);
   }
 }
 

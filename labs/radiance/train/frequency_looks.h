@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "harness/program/plan.h"
 #include "harness/program/random.h"
 #include "labs/radiance/field/frequency.h"
 
@@ -24,8 +25,7 @@ class FrequencyLooks {
   int64_t rays() const { return config_.chunk / (config_.coarse + config_.fine); }
   /// Evaluates at most rays() rays. Without draws, samples lie in the middle of their strata. Afterwards both
   /// passes hold densities and colors.
-  void look(const Plan& plan, Profile& profile, const FrequencyModel& model, const RaySpan& rays,
-            const std::optional<Draws>& draws);
+  void look(Ops& ops, const FrequencyModel& model, const RaySpan& rays, const std::optional<Draws>& draws);
 
   struct Look {
     explicit Look(const FrequencyConfig& config, int64_t samples);
@@ -41,7 +41,7 @@ class FrequencyLooks {
 
  private:
   void spread(const RaySpan& rays, const std::optional<Draws>& draws);
-  void refine(const Plan& plan, Profile& profile, const RaySpan& span, const std::optional<Draws>& draws);
+  void refine(Ops& ops, const RaySpan& span, const std::optional<Draws>& draws);
   void place(Look& look, const RaySpan& rays) const;
 
   FrequencyConfig config_;

@@ -40,40 +40,36 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
       seed_(seed),
       model_(config, placement_of(with_views(scene), config.background == "black")),
       looks_(config_, model_.placement),
-      runner_((declare(scene), arena_), cpu_backend()) {
+      memory_(cpu_backend()),
+      ops_(memory_),
+      view_data_(view_data_of(scene)),
+      views_(declare_views(memory_, view_data_)) {
   model_.initialize(seed);
   for (size_t k = 0; k < 2; ++k) {
     const int64_t n = model_.parameters[k].size();
     moments_[k] = OptimizerState(n, n);
   }
   sums_ = PartSums(share_, std::array{moments_[0].gradient.size(), moments_[1].gradient.size()});
+  numbers_ = memory_.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
+  const auto of_rays = [&](const char* name, int64_t rows) {
+    return memory_.tensor<float>(name, rows, config_.rays);
+  };
+  rays_ = {.rays = config_.rays,
+           .origins = of_rays("origins", 3),
+           .directions = of_rays("directions", 3),
+           .jitter = of_rays("jitter", 1),
+           .backdrop = of_rays("backdrop", 3),
+           .color = of_rays("target", 3),
+           .depth = of_rays("target depth", 1)};
+  const Handle<float>* const kept[] = {&rays_.origins, &rays_.directions, &rays_.backdrop, &rays_.color};
   for (size_t k = 0; k < drawn_.size(); ++k) {
     drawn_[k] = Array<float>(3 * config_.rays);
-    runner_.mirror(tensors_[k], drawn_[k].data());
+    memory_.mirror(*kept[k], drawn_[k].data());
   }
-  const ViewLoader views(scene, views_);
-  views.tie(runner_);
-  runner_.allocate();
-  views.write(runner_);
-}
-
-void FrequencyTrainer::declare(const Scene& scene) {
-  const ViewData data = view_data_of(scene);
-  views_ = declare_views(arena_, data);
-  numbers_ = arena_.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
-  rays_symbol_ = arena_.extent("rays", config_.rays);
-  const char* const names[] = {"origins", "directions", "backdrop", "target"};
-  for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k] = arena_.tensor<float>(names[k], 3, rays_symbol_);
-  float* jitter = arena_.tensor<float>("jitter", 1, rays_symbol_);
-  float* depth = arena_.tensor<float>("target depth", 1, rays_symbol_);
-  draw_rays(draw_, {config_.background, config_.pixel_point}, data, views_, numbers_,
-            {.rays = rays_symbol_,
-             .origins = tensors_[origins],
-             .directions = tensors_[directions],
-             .jitter = jitter,
-             .backdrop = tensors_[backdrop],
-             .color = tensors_[target],
-             .depth = depth});
+  const ViewLoader loader(scene, views_);
+  loader.tie(memory_);
+  memory_.allocate();
+  loader.write(memory_);
 }
 
 int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
@@ -82,10 +78,10 @@ int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
 
 /// Computes losses and gradients of both passes for some rays. Adds to the loss, and to the squared errors of
 /// the last pass.
-void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squares) {
+void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, double& squares) {
   std::optional<Draws> draws;  // without them samples lie in the middle of their strata
   if (config_.samples == "stratified") draws.emplace(seed_, draws_of(step_, part_), 300);
-  looks_.look(plan_, profile_, model_, rays, draws);
+  looks_.look(ops, model_, rays, draws);
   const int64_t n = rays.count, all = config_.rays;
   std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),
       lost(static_cast<size_t>(n));
@@ -98,36 +94,33 @@ void FrequencyTrainer::learn_from(const RaySpan& rays, double& loss, double& squ
     FrequencyLooks::Look& look = looks_.looks()[size_t(k)];
     const int64_t samples = n * look.each;
     std::vector<float> d_raw(static_cast<size_t>(samples)), d_rgb(size_t(3 * samples));
-    profile_.run<CompositeLossBwd>("composite_loss_bwd", plan_,
-                                   {.shape = {.rays = n, .samples = samples, .kind = kind},
-                                    .ray_begin = look.ray_begin.data(),
-                                    .density_raw = look.pass.raw(),
-                                    .rgb = look.pass.rgb(),
-                                    .delta = look.delta.data(),
-                                    .background = behind.data(),
-                                    .target = wanted.data(),
-                                    .d_loss = weight.data(),
-                                    .loss = lost.data(),
-                                    .d_density_raw = d_raw.data(),
-                                    .d_rgb = d_rgb.data()});
+    ops.call<CompositeLossBwd>({.rays = n, .samples = samples, .kind = kind},
+                               {.ray_begin = look.ray_begin.data(),
+                                .density_raw = look.pass.raw(),
+                                .rgb = look.pass.rgb(),
+                                .delta = look.delta.data(),
+                                .background = behind.data(),
+                                .target = wanted.data(),
+                                .d_loss = weight.data(),
+                                .loss = lost.data(),
+                                .d_density_raw = d_raw.data(),
+                                .d_rgb = d_rgb.data()});
     for (const float v : lost) loss += double(v) / double(all);
     if (k == looks_.last()) {
       std::vector<float> color(size_t(3 * n)), opacity(static_cast<size_t>(n)), depth(static_cast<size_t>(n));
-      profile_.run<CompositeFwd>("composite_fwd", plan_,
-                                 {.shape = {.rays = n, .samples = samples},
-                                  .ray_begin = look.ray_begin.data(),
-                                  .density_raw = look.pass.raw(),
-                                  .rgb = look.pass.rgb(),
-                                  .delta = look.delta.data(),
-                                  .t = look.t.data(),
-                                  .background = behind.data(),
-                                  .color = color.data(),
-                                  .opacity = opacity.data(),
-                                  .depth = depth.data()});
+      ops.call<CompositeFwd>({.rays = n, .samples = samples}, {.ray_begin = look.ray_begin.data(),
+                                                               .density_raw = look.pass.raw(),
+                                                               .rgb = look.pass.rgb(),
+                                                               .delta = look.delta.data(),
+                                                               .t = look.t.data(),
+                                                               .background = behind.data(),
+                                                               .color = color.data(),
+                                                               .opacity = opacity.data(),
+                                                               .depth = depth.data()});
       for (size_t i = 0; i < color.size(); ++i)
         squares += (double(color[i]) - double(wanted[i])) * (double(color[i]) - double(wanted[i]));
     }
-    look.pass.backward(plan_, profile_, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
+    look.pass.backward(ops, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
                        moments_[size_t(k)].gradient.data());
   }
 }
@@ -139,14 +132,16 @@ double FrequencyTrainer::loss_and_gradient() {
   n.step[0] = uint32_t(draws_of(step_, part_));
   n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(config_.rays);
-  runner_.write(numbers_, &n, sizeof n);
-  runner_.set(rays_symbol_, config_.rays);
-  runner_.run(draw_, plan_, profile_);
+  memory_.write(numbers_, &n, sizeof n);
   double loss = 0, squares = 0;
-  for (int64_t first = 0; first < config_.rays; first += looks_.rays())
-    learn_from({drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
-                std::min(looks_.rays(), config_.rays - first)},
-               loss, squares);
+  ops_.run("loss", plan_, profile_, [&](Ops& ops) {
+    draw_rays(ops, {config_.background, config_.pixel_point}, view_data_, views_, numbers_, rays_);
+    for (int64_t first = 0; first < config_.rays; first += looks_.rays())
+      learn_from(ops,
+                 {drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
+                  std::min(looks_.rays(), config_.rays - first)},
+                 loss, squares);
+  });
   squares_ = squares / double(3 * config_.rays);
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   return loss;
@@ -189,7 +184,8 @@ StepReport FrequencyTrainer::step(double progress) {
         throw NotFinite(fmt::format("step {}: the gradient of the {} network is not finite", step_,
                                     k == 0 ? "coarse" : "fine"));
     const auto n = model_.parameters[size_t(k)].size();
-    profile_.time("adam", [&] { adam_step(plan_, adam, n, model_.parameters[size_t(k)], m); });
+    ops_.run(kNames[k], plan_, profile_,
+             [&](Ops& ops) { adam_step(ops, adam, n, model_.parameters[size_t(k)], m); });
   }
   report.rays = config_.rays * share_.parts;
   report.samples = report.marched =

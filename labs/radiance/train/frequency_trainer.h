@@ -3,11 +3,12 @@
 
 #include <memory>
 
+#include "harness/program/run_ops.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/frequency_looks.h"
-#include "labs/radiance/train/step.h"
+#include "labs/radiance/train/ray_step.h"
 
 namespace klab {
 
@@ -23,7 +24,7 @@ class FrequencyTrainer : public FieldTrainer {
   double learning_rate() const override { return rate_; }
   double occupied_share() const override { return 1; }
   Profile& profile() override { return profile_; }
-  const Runner::Counts& host_counts() const override { return runner_.counts(); }
+  const HostCounts& host_counts() const override { return memory_.counts(); }
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& extra) const override;
   void restore(const TensorFile& file) override;
@@ -41,8 +42,7 @@ class FrequencyTrainer : public FieldTrainer {
   static int64_t bytes_of(const FrequencyConfig& config);
 
  private:
-  void declare(const Scene& scene);
-  void learn_from(const RaySpan& rays, double& loss, double& squares);
+  void learn_from(Ops& ops, const RaySpan& rays, double& loss, double& squares);
 
   BatchShare share_;
   FrequencyConfig config_;  // of one part
@@ -53,14 +53,13 @@ class FrequencyTrainer : public FieldTrainer {
   std::array<OptimizerState, 2> moments_;
   FrequencyLooks looks_;
   // Rays of a step, drawn by the same op in all trainers.
-  Arena arena_;
-  ViewTensors views_{};
-  int64_t rays_symbol_ = 0;
-  int32_t* numbers_ = nullptr;
-  std::array<float*, 4> tensors_{};  // of drawn_
-  OpList draw_;
+  Memory memory_;
+  RunOps ops_;
+  ViewData view_data_;
+  ViewTensors views_;
+  Handle<int32_t> numbers_;
+  DrawnRays rays_;
   std::array<Array<float>, 4> drawn_;  // [3,rays] each: origins, directions, backdrop, target
-  Runner runner_;
   int64_t step_ = 0;
   double psnr_ = 0, rate_ = 0;
   double squares_ = 0;  // mean squared error of the last part

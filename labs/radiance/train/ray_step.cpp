@@ -20,10 +20,9 @@
 
 namespace klab {
 
-void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const ViewTensors& views,
-               int32_t* numbers, const DrawnRays& rays) {
-  list.add<DrawRays>("draw_rays",
-                     {.rays = rays.rays,
+void draw_rays(Ops& ops, const RayDraw& how, const ViewData& data, const ViewTensors& views,
+               const Handle<int32_t>& numbers, const DrawnRays& rays) {
+  ops.call<DrawRays>({.rays = rays.rays,
                       .views = data.views,
                       .pixels = data.pixels,
                       .depths = data.depth ? data.pixels : 0,
@@ -48,242 +47,220 @@ void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const Vie
                       .depth = rays.depth});
 }
 
-void RayStep::declare(const Room& room) {
-  room_ = room;
-  RayTensors& t = rays_;
-  t.views = declare_views(arena, data_);
-  t.numbers = arena.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
-  t.rays = arena.extent("rays", room.rays);
-  padded_ = arena.padding();
-  const auto of_rays = [&](const char* name, int64_t rows) {
-    return arena.tensor<float>(name, rows, t.rays);
+RayStep::RayStep(Memory& memory, const Room& in, const ViewData& view_data, const StepSizes& step_sizes)
+    : views(declare_views(memory, view_data)), data(view_data), sizes(step_sizes), room(in) {
+  numbers = memory.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
+  rays = memory.extent("rays", room.rays, room.usual_rays);
+  padded = memory.backend().exact ? 0 : 1;
+  const auto of_rays = [&](const char* name, int64_t rows) { return memory.tensor<float>(name, rows, rays); };
+  const auto begins = [&](const std::string& name) { return memory.tensor<int32_t>(name, 1, room.rays + 1); };
+  origins = of_rays("origins", 3);
+  directions = of_rays("directions", 3);
+  jitter = of_rays("jitter", 1);
+  backdrop = of_rays("backdrop", 3);
+  target = of_rays("target", 3);
+  target_depth = of_rays("target depth", 1);
+  ray_begin = begins("ray_begin");
+  t = memory.tensor<float>("t", 1, room.marched);
+  delta = memory.tensor<float>("delta", 1, room.marched);
+  const auto count = [&](const std::string& name, const Handle<int32_t>& from, int64_t most) {
+    return memory.count(name, from, rays, most, room.usual_samples);
   };
-  const auto begins = [&](const std::string& name) { return arena.tensor<int32_t>(name, 1, room.rays + 1); };
-  origins_ = of_rays("origins", 3);
-  directions_ = of_rays("directions", 3);
-  jitter_ = of_rays("jitter", 1);
-  backdrop_ = of_rays("backdrop", 3);
-  t.target = of_rays("target", 3);
-  target_depth_ = of_rays("target depth", 1);
-  t.ray_begin = begins("ray_begin");
-  t_ = arena.tensor<float>("t", 1, room.marched);
-  delta_ = arena.tensor<float>("delta", 1, room.marched);
-  t.marched = arena.count("marched", t.ray_begin, t.rays, room.marched);
-  limit_ = arena.tensor<int32_t>("limit", 1, room.rays);
-  optical_depth_ = of_rays("optical depth", 1);
-  weight_ = t.weight = of_rays("weight", 1);
-  for (size_t k = 0; k < sizes_.looks.size(); ++k) {
+  marched = count("marched", ray_begin, room.marched);
+  limits = memory.tensor<int32_t>("limit", 1, room.rays);
+  optical_depth = of_rays("optical depth", 1);
+  weight = of_rays("weight", 1);
+  for (size_t k = 0; k < sizes.looks.size(); ++k) {
     const std::string name = "look " + std::to_string(k);
-    Look look{.positions = nullptr,
-              .begin = begins(name + " begin"),
-              .samples = 0,
-              .first = sizes_.looks[k],
-              .most = INT_MAX};
-    if (k + 1 < sizes_.looks.size()) look.most = sizes_.looks[k + 1] - look.first;
-    look.samples = arena.count(name, look.begin, t.rays, room.marched);
-    look.positions = arena.tensor<float>(name + " positions", 3, look.samples);
-    looks_.push_back(look);
+    Pass pass;
+    pass.begin = begins(name + " begin");
+    pass.first = sizes.looks[k];
+    pass.most = k + 1 < sizes.looks.size() ? sizes.looks[k + 1] - pass.first : INT_MAX;
+    pass.samples = count(name, pass.begin, room.marched);
+    pass.positions = memory.tensor<float>(name + " positions", 3, pass.samples);
+    passes.push_back(pass);
   }
-  t.begin = begins("begin");
-  t.samples = arena.count("samples", t.begin, t.rays, room.samples);
+  begin = begins("begin");
+  samples = count("samples", begin, room.samples);
   const auto of_samples = [&](const char* name, int64_t rows) {
-    return arena.tensor<float>(name, rows, t.samples);
+    return memory.tensor<float>(name, rows, samples);
   };
-  positions_ = t.positions = of_samples("positions", 3);
-  sample_directions_ = of_samples("sample directions", 3);
-  sample_t_ = of_samples("sample t", 1);
-  sample_delta_ = of_samples("sample delta", 1);
-  rgb_ = of_samples("rgb", 3);
-  d_raw_ = of_samples("d_raw", 1);
-  d_rgb_ = of_samples("d_rgb", 3);
-  t.color = of_rays("color", 3);
-  t.opacity = of_rays("opacity", 1);
-  t.depth = of_rays("depth", 1);
-  value_ = t.value = of_rays("value", 1);
-  d_color_ = of_rays("d_color", 3);
-  d_opacity_ = of_rays("d_opacity", 1);
-  d_depth_ = of_rays("d_depth", 1);
-  variation_positions_ = arena.tensor<float>("variation positions", 3, 4 * room.points);
-  variation_loss_ = arena.tensor<float>("variation loss", 1, room.points);
-  variation_weight_ = arena.tensor<float>("variation weight", 1, room.points);
-  t.ones = arena.tensor<float>("ones", 1, room.points);
+  positions = of_samples("positions", 3);
+  sample_directions = of_samples("sample directions", 3);
+  sample_t = of_samples("sample t", 1);
+  sample_delta = of_samples("sample delta", 1);
+  rgb = of_samples("rgb", 3);
+  d_raw = of_samples("d_raw", 1);
+  d_rgb = of_samples("d_rgb", 3);
+  color = of_rays("color", 3);
+  opacity = of_rays("opacity", 1);
+  depth = of_rays("depth", 1);
+  value = of_rays("value", 1);
+  d_color = of_rays("d_color", 3);
+  d_opacity = of_rays("d_opacity", 1);
+  d_depth = of_rays("d_depth", 1);
+  variation_positions = memory.tensor<float>("variation positions", 3, 4 * room.points);
+  variation_values = memory.tensor<float>("variation loss", 1, room.points);
+  variation_weight = memory.tensor<float>("variation weight", 1, room.points);
+  ones = memory.tensor<float>("ones", 1, room.points);
 }
 
-void RayStep::draw(OpList& list, const RayDraw& how) const {
-  draw_rays(list, how, data_, rays_.views, rays_.numbers,
-            {.rays = rays_.rays,
-             .origins = origins_,
-             .directions = directions_,
-             .jitter = jitter_,
-             .backdrop = backdrop_,
-             .color = rays_.target,
-             .depth = target_depth_});
+void RayStep::draw(Ops& ops, const RayDraw& how) const {
+  draw_rays(ops, how, data, views, numbers,
+            {.rays = rays,
+             .origins = origins,
+             .directions = directions,
+             .jitter = jitter,
+             .backdrop = backdrop,
+             .color = target,
+             .depth = target_depth});
 }
 
-void RayStep::begin_looks(OpList& list) const {
-  list.fill("visible_limit", limit_, 0x7F, room_.rays * int64_t(sizeof(int32_t)));
-  list.fill("visible_limit", optical_depth_, 0, room_.rays * int64_t(sizeof(float)));
+void RayStep::begin_passes(Ops& ops) const {
+  ops.fill("visible_limit", limits, 0x7F, room.rays * int64_t(sizeof(int32_t)));
+  ops.fill("visible_limit", optical_depth, 0, room.rays * int64_t(sizeof(float)));
 }
 
-void RayStep::begin_at(OpList& list, int64_t first, int64_t most, int64_t capacity, int64_t padded,
-                       int32_t* begin) const {
-  list.add<SampleBegin>(
-      "sample_begin",
-      {.rays = rays_.rays, .first = first, .most = most, .capacity = capacity, .padded = padded},
-      {.ray_begin = rays_.ray_begin, .limit = limit_, .count = number(&StepNumbers::rays), .begin = begin});
+void RayStep::begin_at(Ops& ops, int64_t first, int64_t most, int64_t capacity, int64_t padding,
+                       const Handle<int32_t>& to) const {
+  ops.call<SampleBegin>(
+      {.rays = rays, .first = first, .most = most, .capacity = capacity, .padded = padding},
+      {.ray_begin = ray_begin, .limit = limits, .count = number(&StepNumbers::rays), .begin = to});
 }
 
-void RayStep::place(OpList& list, const int32_t* begin, int64_t samples, int64_t first,
-                    float* positions) const {
-  list.add<PlaceSamples>("place_samples",
-                         {.rays = rays_.rays, .samples = samples, .marched = room_.marched, .first = first},
-                         {.begin = begin,
-                          .ray_begin = rays_.ray_begin,
-                          .t = t_,
-                          .origins = origins_,
-                          .directions = directions_,
-                          .volume = numbers(&StepNumbers::volume),
-                          .positions = positions});
+void RayStep::place_at(Ops& ops, const Handle<int32_t>& from, const Count& count, int64_t first,
+                       const Handle<float>& to) const {
+  ops.call<PlaceSamples>({.rays = rays, .samples = count, .marched = room.marched, .first = first},
+                         {.begin = from,
+                          .ray_begin = ray_begin,
+                          .t = t,
+                          .origins = origins,
+                          .directions = directions,
+                          .volume = several(&StepNumbers::volume),
+                          .positions = to});
 }
 
-void RayStep::place(OpList& list, const Look& look) const {
-  begin_at(list, look.first, look.most, room_.marched, 0, look.begin);
-  place(list, look.begin, look.samples, look.first, look.positions);
+void RayStep::place(Ops& ops, const Pass& pass) const {
+  begin_at(ops, pass.first, pass.most, room.marched, 0, pass.begin);
+  place_at(ops, pass.begin, pass.samples, pass.first, pass.positions);
 }
 
-void RayStep::limit(OpList& list, const Look& look, const float* raw) const {
-  list.add<VisibleLimit>(
-      "visible_limit",
-      {.rays = rays_.rays, .samples = look.samples, .marched = room_.marched, .first = look.first},
-      {.begin = look.begin,
-       .ray_begin = rays_.ray_begin,
-       .raw = raw,
-       .delta = delta_,
+void RayStep::limit(Ops& ops, const Pass& pass, const Handle<float>& densities) const {
+  ops.call<VisibleLimit>(
+      {.rays = rays, .samples = pass.samples, .marched = room.marched, .first = pass.first},
+      {.begin = pass.begin,
+       .ray_begin = ray_begin,
+       .raw = densities,
+       .delta = delta,
        .stop = number(&StepNumbers::stop),
-       .optical_depth = optical_depth_,
-       .limit = limit_});
+       .optical_depth = optical_depth,
+       .limit = limits});
 }
 
-void RayStep::count_samples(OpList& list, int64_t most) const {
-  const RayTensors& t = rays_;
-  begin_at(list, 0, INT_MAX, room_.samples, padded_, t.begin);
-  list.add<RayWeights>("ray_weights", {.rays = t.rays, .max_samples = most, .capacity = room_.marched},
-                       {.ray_begin = t.ray_begin,
-                        .limit = limit_,
-                        .begin = t.begin,
+void RayStep::keep_visible(Ops& ops, int64_t most) const {
+  begin_at(ops, 0, INT_MAX, room.samples, padded, begin);
+  ops.call<RayWeights>({.rays = rays, .max_samples = most, .capacity = room.marched},
+                       {.ray_begin = ray_begin,
+                        .limit = limits,
+                        .begin = begin,
                         .count = number(&StepNumbers::rays),
-                        .weight = weight_,
+                        .weight = weight,
                         .whole = number(&StepNumbers::whole)});
-  place(list, t.begin, t.samples, 0, positions_);
-  list.add<SpreadSamples>("spread_samples", {.rays = t.rays, .samples = t.samples, .marched = room_.marched},
-                          {.begin = t.begin,
-                           .ray_begin = t.ray_begin,
-                           .t = t_,
-                           .delta = delta_,
-                           .directions = directions_,
-                           .sample_directions = sample_directions_,
-                           .sample_t = sample_t_,
-                           .sample_delta = sample_delta_});
+  place_at(ops, begin, samples, 0, positions);
+  ops.call<SpreadSamples>({.rays = rays, .samples = samples, .marched = room.marched},
+                          {.begin = begin,
+                           .ray_begin = ray_begin,
+                           .t = t,
+                           .delta = delta,
+                           .directions = directions,
+                           .sample_directions = sample_directions,
+                           .sample_t = sample_t,
+                           .sample_delta = sample_delta});
 }
 
-void RayStep::composite(OpList& list) const {
-  list.add<CompositeFwd>("composite_fwd", {.rays = rays_.rays, .samples = rays_.samples},
-                         {.ray_begin = rays_.begin,
-                          .density_raw = raw_,
-                          .rgb = rgb_,
-                          .delta = sample_delta_,
-                          .t = sample_t_,
-                          .background = backdrop_,
-                          .color = rays_.color,
-                          .opacity = rays_.opacity,
-                          .depth = rays_.depth});
+void RayStep::composite(Ops& ops) const {
+  ops.call<CompositeFwd>({.rays = rays, .samples = samples}, {.ray_begin = begin,
+                                                              .density_raw = raw,
+                                                              .rgb = rgb,
+                                                              .delta = sample_delta,
+                                                              .t = sample_t,
+                                                              .background = backdrop,
+                                                              .color = color,
+                                                              .opacity = opacity,
+                                                              .depth = depth});
 }
 
-void RayStep::add_up(OpList& list, const float* weight) const {
-  list.add<WeightedSum>("loss", {.n = rays_.rays},
-                        {.weight = weight, .value = value_, .sum = number(&StepNumbers::loss)});
+void RayStep::add_loss(Ops& ops, const Handle<float>& weights) const {
+  const auto stage = ops.within("loss");
+  ops.call<WeightedSum>({.n = rays}, {.weight = weights, .value = value, .sum = number(&StepNumbers::loss)});
 }
 
-void RayStep::lose_fused(OpList& list, int64_t kind) const {
-  list.add<CompositeLossBwd>("composite_loss_bwd",
-                             {.rays = rays_.rays, .samples = rays_.samples, .kind = kind},
-                             {.ray_begin = rays_.begin,
-                              .density_raw = raw_,
-                              .rgb = rgb_,
-                              .delta = sample_delta_,
-                              .background = backdrop_,
-                              .target = rays_.target,
-                              .d_loss = weight_,
-                              .loss = value_,
-                              .d_density_raw = d_raw_,
-                              .d_rgb = d_rgb_});
-  add_up(list, weight_);
+void RayStep::pixel_loss(Ops& ops, int64_t kind, const std::function<void()>& terms) const {
+  if (ops.fused<CompositeLossBwd>(!terms, {.rays = rays, .samples = samples, .kind = kind},
+                                  {.ray_begin = begin,
+                                   .density_raw = raw,
+                                   .rgb = rgb,
+                                   .delta = sample_delta,
+                                   .background = backdrop,
+                                   .target = target,
+                                   .d_loss = weight,
+                                   .loss = value,
+                                   .d_density_raw = d_raw,
+                                   .d_rgb = d_rgb}))
+    return add_loss(ops, weight);
+  composite(ops);
+  ops.call<PixelLossFwd>({.n = rays, .kind = kind}, {.prediction = color, .target = target, .loss = value});
+  ops.call<PixelLossBwd>({.n = rays, .kind = kind},
+                         {.prediction = color, .target = target, .d_loss = weight, .d_prediction = d_color});
+  add_loss(ops, weight);
+  if (terms) terms();
+  ops.call<CompositeBwd>({.rays = rays, .samples = samples}, {.ray_begin = begin,
+                                                              .density_raw = raw,
+                                                              .rgb = rgb,
+                                                              .delta = sample_delta,
+                                                              .t = sample_t,
+                                                              .background = backdrop,
+                                                              .d_color = d_color,
+                                                              .d_opacity = d_opacity,
+                                                              .d_depth = d_depth,
+                                                              .d_density_raw = d_raw,
+                                                              .d_rgb = d_rgb});
 }
 
-void RayStep::lose_pixels(OpList& list, int64_t kind) const {
-  const RayTensors& t = rays_;
-  composite(list);
-  list.add<PixelLossFwd>("pixel_loss_fwd", {.n = t.rays, .kind = kind},
-                         {.prediction = t.color, .target = t.target, .loss = value_});
-  list.add<PixelLossBwd>(
-      "pixel_loss_bwd", {.n = t.rays, .kind = kind},
-      {.prediction = t.color, .target = t.target, .d_loss = weight_, .d_prediction = d_color_});
-  add_up(list, weight_);
+void RayStep::draw_variation(Ops& ops) const {
+  ops.call<VariationPoints>({.points = room.points}, {.seed = several(&StepNumbers::seed),
+                                                      .step = several(&StepNumbers::step),
+                                                      .h = number(&StepNumbers::cell),
+                                                      .positions = variation_positions});
 }
 
-void RayStep::composite_back(OpList& list) const {
-  list.add<CompositeBwd>("composite_bwd", {.rays = rays_.rays, .samples = rays_.samples},
-                         {.ray_begin = rays_.begin,
-                          .density_raw = raw_,
-                          .rgb = rgb_,
-                          .delta = sample_delta_,
-                          .t = sample_t_,
-                          .background = backdrop_,
-                          .d_color = d_color_,
-                          .d_opacity = d_opacity_,
-                          .d_depth = d_depth_,
-                          .d_density_raw = d_raw_,
-                          .d_rgb = d_rgb_});
-}
-
-void RayStep::draw_variation(OpList& list) const {
-  list.add<VariationPoints>("total variation", {.points = room_.points},
-                            {.seed = numbers(&StepNumbers::seed),
-                             .step = numbers(&StepNumbers::step),
-                             .h = number(&StepNumbers::cell),
-                             .positions = variation_positions_});
-}
-
-void RayStep::lose_variation(OpList& list, const float* raw, float* d_raw) const {
-  const std::string stage = "total variation";
-  const int64_t points = room_.points;
-  list.fill(stage, variation_weight_, 0, points * int64_t(sizeof(float)));
-  list.add<Axpy>(stage, {.n = points},
-                 {.a = number(&StepNumbers::variation), .x = rays_.ones, .y = variation_weight_});
-  list.add<TotalVariationFwd>(stage, {.points = points}, {.raw = raw, .loss = variation_loss_});
-  list.add<TotalVariationBwd>(stage, {.points = points},
-                              {.raw = raw, .d_loss = variation_weight_, .d_raw = d_raw});
-  list.add<WeightedSum>(
-      stage, {.n = points},
-      {.weight = variation_weight_, .value = variation_loss_, .sum = number(&StepNumbers::loss)});
+void RayStep::variation_loss(Ops& ops, const Handle<float>& densities,
+                             const Handle<float>& d_densities) const {
+  const int64_t points = room.points;
+  ops.fill("total variation", variation_weight, 0, points * int64_t(sizeof(float)));
+  ops.call<Axpy>({.n = points}, {.a = number(&StepNumbers::variation), .x = ones, .y = variation_weight});
+  ops.call<TotalVariationFwd>({.points = points}, {.raw = densities, .loss = variation_values});
+  ops.call<TotalVariationBwd>({.points = points},
+                              {.raw = densities, .d_loss = variation_weight, .d_raw = d_densities});
+  ops.call<WeightedSum>(
+      {.n = points},
+      {.weight = variation_weight, .value = variation_values, .sum = number(&StepNumbers::loss)});
 }
 
 // Clears a whole stretch: finding the lines that hold something takes longer than the saved writes.
-void RayStep::move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
+void RayStep::adam(Ops& ops, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
                    const Learned& learned) const {
-  const int64_t stretch = sizes_.stretch == 0 || group > sizes_.stretch ? std::max<int64_t>(1, own.count())
-                                                                        : sizes_.stretch / group * group;
-  for (int64_t begin = own.begin; begin < own.end; begin += stretch) {
-    const int64_t n = std::min(stretch, own.end - begin);
-    float* gradient = learned.gradient + begin;
-    list.add<Adam>("adam", {.n = n, .group = group, .zero_percent = 0},
-                   {.hyper = reinterpret_cast<const float*>(number(hyper)),
-                    .gradient = gradient,
-                    .param = learned.parameters + begin,
-                    .m = learned.m + begin,
-                    .v = learned.v + begin,
-                    .steps = learned.steps + begin / group});
-    list.fill("clear gradients", gradient, 0, n * int64_t(sizeof(float)));
+  const int64_t stretch = sizes.stretch == 0 || group > sizes.stretch ? std::max<int64_t>(1, own.count())
+                                                                      : sizes.stretch / group * group;
+  for (int64_t at = own.begin; at < own.end; at += stretch) {
+    const int64_t n = std::min(stretch, own.end - at);
+    ops.call<Adam>({.n = n, .group = group, .zero_percent = 0}, {.hyper = number(hyper).as<float>(),
+                                                                 .gradient = learned.gradient.from(at),
+                                                                 .param = learned.parameters.from(at),
+                                                                 .m = learned.m.from(at),
+                                                                 .v = learned.v.from(at),
+                                                                 .steps = learned.steps.from(at / group)});
+    ops.fill("clear gradients", learned.gradient.from(at), 0, n * int64_t(sizeof(float)));
   }
 }
 

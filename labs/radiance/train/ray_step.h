@@ -1,4 +1,4 @@
-// Shared by training steps of all fields: draw rays, evaluate marched samples from the front until a ray is
+// What training steps of all fields share: draw rays, evaluate marched samples from the front until a ray is
 // opaque, composite the samples that count, compare with pixels, and update parameters. A field adds the
 // marching of rays, and the density and color of samples.
 #pragma once
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/program/ops.h"
 #include "labs/radiance/train/batch_share.h"
-#include "labs/radiance/train/op_list.h"
 #include "labs/radiance/train/views.h"
 
 namespace klab {
@@ -53,16 +53,16 @@ struct StepNumbers {
   float empty = 0;              // and the log-density of its vertices without a row
 };
 
-/// Returns the address of a number in the tensor of inputs and outputs, or of the first of several.
+/// Returns a number in the tensor of inputs and outputs, or the first of several.
 template <class T>
-T* number_in(int32_t* numbers, T StepNumbers::*member) {
+Handle<T> number_in(const Handle<int32_t>& numbers, T StepNumbers::*member) {
   static const StepNumbers none;
-  const auto bytes = reinterpret_cast<const char*>(&(none.*member)) - reinterpret_cast<const char*>(&none);
-  return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(numbers) + uint64_t(bytes));
+  return numbers.as<T>(reinterpret_cast<const char*>(&(none.*member)) - reinterpret_cast<const char*>(&none));
 }
 template <class T, size_t count>
-T* numbers_in(int32_t* numbers, T (StepNumbers::*member)[count]) {
-  return reinterpret_cast<T*>(number_in(numbers, member));
+Handle<T> numbers_in(const Handle<int32_t>& numbers, T (StepNumbers::*member)[count]) {
+  static const StepNumbers none;
+  return numbers.as<T>(reinterpret_cast<const char*>(none.*member) - reinterpret_cast<const char*>(&none));
 }
 
 /// The config's choices for drawing rays: the background ("black", "white", "random"), and where a ray passes
@@ -73,31 +73,24 @@ struct RayDraw {
 
 /// Draws the requested number of rays: from the views' pixels, or from one camera's pixels in order if there
 /// are no views.
-void draw_rays(OpList& list, const RayDraw& how, const ViewData& data, const ViewTensors& views,
-               int32_t* numbers, const DrawnRays& rays);
-
-/// Tensors and symbols of every step that are used outside of its lists.
-struct RayTensors {
-  ViewTensors views;
-  int32_t* numbers;            // StepNumbers
-  float* positions;            // [3,samples] of the last batch's samples that count
-  float *weight, *value;       // [rays] weight of a ray in the loss, and its pixel loss
-  float *opacity, *depth;      // [rays] of the last batch,
-  float* color;                // [3,rays] likewise,
-  float* target;               // [3,rays] and its true color
-  int32_t *ray_begin, *begin;  // [rays+1] of the marched samples, and of those that count
-  float* ones;   // [points of the total variation]: filled by the owner of the memory, if it is used
-  int64_t rays;  // symbol, to be set
-  int64_t marched, samples;  // symbols, counts of the last step
-};
+void draw_rays(Ops& ops, const RayDraw& how, const ViewData& data, const ViewTensors& views,
+               const Handle<int32_t>& numbers, const DrawnRays& rays);
 
 class RayStep {
  public:
   RayStep(const RayStep&) = delete;
   RayStep& operator=(const RayStep&) = delete;
 
-  Arena arena;
-  OpList color;  // of the last batch, for a loss without colors
+  ViewTensors views;
+  Handle<int32_t> numbers;           // StepNumbers
+  Count rays;                        // to be set
+  Count marched, samples;            // of the last batch: samples marched, and those that count
+  Handle<int32_t> ray_begin, begin;  // [rays+1] of the marched samples, and of those that count
+  Handle<float> positions;           // [3,samples]
+  Handle<float> weight, value;       // [rays] weight of a ray in the loss, and its pixel loss
+  Handle<float> color, target;       // [3,rays] of the last batch, and the true one
+  Handle<float> opacity, depth;      // [rays] of the last batch
+  Handle<float> ones;                // [points of the total variation]: filled by the owner of the memory
 
   /// Returns the room for samples with a gradient: the number of rays follows the last step's, so the number
   /// of samples varies.
@@ -112,91 +105,85 @@ class RayStep {
     return std::max(c.first_rays, c.batch_samples) + 1;
   }
 
+  /// Program: the pixels of the last batch, where its loss did without them.
+  void composite(Ops& ops) const;
+
  protected:
-  /// Capacities of a step.
+  /// Capacities of a step, and what it usually has of them.
   struct Room {
     int64_t rays, marched, samples;
-    int64_t points = 0;  // for evaluating the total variation
+    int64_t points;  // for evaluating the total variation
+    int64_t usual_rays, usual_samples;
   };
-  /// A part of the marched samples.
-  struct Look {
-    float* positions;
-    int32_t* begin;
-    int64_t samples;      // symbol
+  /// Samples of rays that are evaluated together, from the `first` of each ray on.
+  struct Pass {
+    Count samples;
+    Handle<int32_t> begin;
+    Handle<float> positions;
     int64_t first, most;  // of a ray
   };
   /// A learned array with Adam's state.
   struct Learned {
-    float *parameters, *gradient, *m, *v;
-    int32_t* steps;
+    Handle<float> parameters, gradient, m, v;
+    Handle<int32_t> steps;
   };
 
-  RayStep(RayTensors& tensors, const ViewData& data, const StepSizes& sizes)
-      : data_(data), sizes_(sizes), rays_(tensors) {}
+  /// Declares the tensors.
+  RayStep(Memory& memory, const Room& room, const ViewData& data, const StepSizes& sizes);
   ~RayStep() = default;
 
-  /// Declares all tensors and symbols; to be called first in a constructor.
-  void declare(const Room& room);
-
-  void draw(OpList& list, const RayDraw& how) const;
+  void draw(Ops& ops, const RayDraw& how) const;
   /// Resets the state of rays; to be called before the first pass.
-  void begin_looks(OpList& list) const;
+  void begin_passes(Ops& ops) const;
   /// Selects the samples of a pass and computes their positions.
-  void place(OpList& list, const Look& look) const;
+  void place(Ops& ops, const Pass& pass) const;
   /// Computes from the log-densities how far each ray is evaluated.
-  void limit(OpList& list, const Look& look, const float* raw) const;
-  /// Compacts the samples that count and their positions, after the last pass; a ray has at most `most`
-  /// marched ones.
-  void count_samples(OpList& list, int64_t most) const;
+  void limit(Ops& ops, const Pass& pass, const Handle<float>& raw) const;
+  /// Keeps the samples that count and their positions, after the last pass; a ray has at most `most` marched
+  /// ones.
+  void keep_visible(Ops& ops, int64_t most) const;
 
-  void composite(OpList& list) const;
-  /// Computes the loss of the pixels and the gradients of raw_ and rgb_ in one call; `kind` as in
-  /// pixel_loss_fwd.
-  void lose_fused(OpList& list, int64_t kind) const;
-  /// Computes the same in several calls: colors, loss and its gradients, to which other terms may add theirs;
-  /// then composite_back().
-  void lose_pixels(OpList& list, int64_t kind) const;
-  void composite_back(OpList& list) const;
-  /// Adds the loss of value_ with these weights.
-  void add_up(OpList& list, const float* weight) const;
+  /// Computes the gradients of raw and rgb, and adds to the loss. `terms` adds terms of opacities and depths to
+  /// the loss and to their gradients; without it, one op does all. `kind` as in pixel_loss_fwd.
+  void pixel_loss(Ops& ops, int64_t kind, const std::function<void()>& terms = {}) const;
+  /// Adds the values of rays with these weights to the loss.
+  void add_loss(Ops& ops, const Handle<float>& weights) const;
 
   /// Draws groups of four points, and computes the differences of their log-densities, with the gradient.
-  void draw_variation(OpList& list) const;
-  void lose_variation(OpList& list, const float* raw, float* d_raw) const;
+  void draw_variation(Ops& ops) const;
+  void variation_loss(Ops& ops, const Handle<float>& raw, const Handle<float>& d_raw) const;
 
   /// Applies Adam to the range `own`, a stretch at a time, and clears each stretch's gradient; `group`
   /// numbers share a step count.
-  void move(OpList& list, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
+  void adam(Ops& ops, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
             const Learned& learned) const;
 
   template <class T>
-  T* number(T StepNumbers::*member) const {
-    return number_in(rays_.numbers, member);
+  Handle<T> number(T StepNumbers::*member) const {
+    return number_in(numbers, member);
   }
   template <class T, size_t count>
-  T* numbers(T (StepNumbers::*member)[count]) const {
-    return numbers_in(rays_.numbers, member);
+  Handle<T> several(T (StepNumbers::*member)[count]) const {
+    return numbers_in(numbers, member);
   }
 
-  ViewData data_;
-  StepSizes sizes_;
-  Room room_{};
-  std::vector<Look> looks_;
-  int64_t padded_;
-  int32_t* limit_;
-  float *origins_, *directions_, *jitter_, *backdrop_, *target_depth_, *t_, *delta_, *optical_depth_,
-      *weight_;
-  float *positions_, *sample_directions_, *sample_t_, *sample_delta_, *rgb_, *d_raw_, *d_rgb_;
-  float* raw_;  // [samples] logarithms of densities, set by the field
-  float *value_, *d_color_, *d_opacity_, *d_depth_;
-  float *variation_positions_, *variation_loss_, *variation_weight_;
+  ViewData data;
+  StepSizes sizes;
+  Room room;
+  std::vector<Pass> passes;
+  int64_t padded = 0;
+  Handle<int32_t> limits;
+  Handle<float> origins, directions, jitter, backdrop, target_depth, t, delta, optical_depth;
+  Handle<float> sample_directions, sample_t, sample_delta, rgb, d_raw, d_rgb;
+  Handle<float> raw;  // [samples] logarithms of densities, declared by the field
+  Handle<float> d_color, d_opacity, d_depth;
+  Handle<float> variation_positions, variation_values, variation_weight;
 
  private:
-  void place(OpList& list, const int32_t* begin, int64_t samples, int64_t first, float* positions) const;
-  void begin_at(OpList& list, int64_t first, int64_t most, int64_t capacity, int64_t padded,
-                int32_t* begin) const;
-
-  RayTensors& rays_;  // owned by the derived class
+  void begin_at(Ops& ops, int64_t first, int64_t most, int64_t capacity, int64_t padding,
+                const Handle<int32_t>& to) const;
+  void place_at(Ops& ops, const Handle<int32_t>& from, const Count& count, int64_t first,
+                const Handle<float>& to) const;
 };
 
 }  // namespace klab

@@ -25,19 +25,19 @@ StepPart SharedBatch::part() const {
 }
 
 // With several own parts their sums are in the host's memory.
-bool SharedBatch::on_device(const Runner& runner) const {
-  return share_->on_device.mean && !runner.backend().in_host_memory && share_->own == 1;
+bool SharedBatch::on_device(const Memory& memory) const {
+  return share_->on_device.mean && !memory.backend().in_host_memory && share_->own == 1;
 }
 
-StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
+StepReport SharedBatch::add_up(Memory& memory, Profile& profile,
                                const std::function<StepReport(int64_t)>& loss) {
   // For a backend with memory of its own, use the host's copies.
-  const bool elsewhere = !runner.backend().in_host_memory, device = on_device(runner);
+  const bool elsewhere = !memory.backend().in_host_memory, device = on_device(memory);
   std::vector<SharedGradient> gradients;
   for (const LearnedArray& l : learned_) gradients.push_back({l.host_gradient, l.group});
   const auto push = [&] {
     for (const LearnedArray& l : learned_)
-      runner.write(l.gradient, l.host_gradient.data(), l.host_gradient.size_bytes());
+      memory.write(l.gradient, l.host_gradient.data(), l.host_gradient.size_bytes());
   };
   sums_.begin();
   std::array<double, 5> sums = {};
@@ -47,12 +47,12 @@ StepReport SharedBatch::add_up(Runner& runner, Profile& profile,
                               r.finite ? 0.0 : 1.0};
     for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
     if (device) continue;
-    for (const LearnedArray& l : learned_) runner.pull(l.gradient);
+    for (const LearnedArray& l : learned_) memory.pull(l.gradient);
     sums_.keep(gradients);
     if (elsewhere && share_->own > 1) push();
   }
   profile.time("sum over ranks", [&] {
-    if (device) return sum_on_device(runner, sums);
+    if (device) return sum_on_device(memory, sums);
     sums_.finish(*share_, gradients, sums);
     if (elsewhere) push();
   });
@@ -71,11 +71,11 @@ std::vector<Stretch> SharedBatch::parts_of(size_t table) const {
   return parts;
 }
 
-void SharedBatch::sum_on_device(Runner& runner, std::span<double> numbers) {
-  runner.wait();
+void SharedBatch::sum_on_device(Memory& memory, std::span<double> numbers) {
+  memory.wait();
   size_t table = 0;
   for (const LearnedArray& l : learned_) {
-    auto* const values = static_cast<float*>(runner.address(l.gradient));
+    auto* const values = static_cast<float*>(l.gradient.address());
     const auto all = int64_t(l.host_gradient.size());
     if (l.group == 0 || !share_->complete) {
       share_->on_device.mean(values, all);
@@ -83,29 +83,29 @@ void SharedBatch::sum_on_device(Runner& runner, std::span<double> numbers) {
       const std::vector<Stretch> parts = parts_of(table);
       share_->on_device.mean_of_parts(values, parts);
       const Stretch own = parts[size_t(share_->rank)];
-      runner.backend().fill(values, 0, size_t(own.begin) * sizeof(float));
-      runner.backend().fill(values + own.end, 0, size_t(all - own.end) * sizeof(float));
+      memory.backend().fill(values, 0, size_t(own.begin) * sizeof(float));
+      memory.backend().fill(values + own.end, 0, size_t(all - own.end) * sizeof(float));
     }
     table += l.group > 0;
   }
   share_->sum({}, numbers, 1.0F);
 }
 
-void SharedBatch::complete(Runner& runner, Profile& profile) {
+void SharedBatch::complete(Memory& memory, Profile& profile) {
   if (!share_->complete) return;
-  runner.wait();
-  const bool elsewhere = !runner.backend().in_host_memory, device = on_device(runner);
+  memory.wait();
+  const bool elsewhere = !memory.backend().in_host_memory, device = on_device(memory);
   profile.time("parameters of ranks", [&] {
     const std::vector<const LearnedArray*> all = tables();
     for (size_t k = 0; k < all.size(); ++k) {
       if (device) {
-        share_->on_device.gather_parts(static_cast<float*>(runner.address(all[k]->parameters)), parts_of(k));
+        share_->on_device.gather_parts(static_cast<float*>(all[k]->parameters.address()), parts_of(k));
         continue;
       }
-      runner.pull(all[k]->parameters);
+      memory.pull(all[k]->parameters);
       share_->complete(k, all[k]->host_parameters);
       if (elsewhere)
-        runner.write(all[k]->parameters, all[k]->host_parameters.data(),
+        memory.write(all[k]->parameters, all[k]->host_parameters.data(),
                      all[k]->host_parameters.size_bytes());
     }
   });

@@ -1,4 +1,4 @@
-// What trainers on a runner do with a batch in parts: gradients of own parts, their sum over all trainers, and parameters that
+// What trainers do with a batch in parts: gradients of own parts, their sum over all trainers, and parameters that
 // others have moved.
 #pragma once
 
@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "harness/program/profile.h"
+#include "harness/program/tensors.h"
 #include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
-#include "labs/radiance/train/runner.h"
 
 namespace klab {
 
-/// An array that is learned: its gradient and itself, as the lists name them and as the host has them.
+/// An array that is learned: its gradient and itself, in the memory of ops and in the host's.
 struct LearnedArray {
-  const float *gradient, *parameters;               // tensors
+  Handle<float> gradient, parameters;               // tensors
   std::span<float> host_gradient, host_parameters;  // their mirrors
   int64_t group = 0;                                // as SharedGradient's
 };
@@ -28,9 +28,9 @@ class SharedBatch {
 
   /// The mean loss of all parts over all trainers, and how many rays and samples they have together; gradients are the mean where
   /// this trainer moves parameters, and zero elsewhere. `loss` computes the part of that number and adds to gradients.
-  StepReport add_up(Runner& runner, Profile& profile, const std::function<StepReport(int64_t part)>& loss);
+  StepReport add_up(Memory& memory, Profile& profile, const std::function<StepReport(int64_t part)>& loss);
   /// Fetches the parameters that other trainers have updated; to be called after the optimizer.
-  void complete(Runner& runner, Profile& profile);
+  void complete(Memory& memory, Profile& profile);
   /// Returns the part of the tables that this trainer updates.
   StepPart part() const;
   /// Collects per-parameter state of table `table`, an array of the host with an element for each `per`
@@ -41,8 +41,8 @@ class SharedBatch {
   }
 
  private:
-  bool on_device(const Runner& runner) const;
-  void sum_on_device(Runner& runner, std::span<double> numbers);
+  bool on_device(const Memory& memory) const;
+  void sum_on_device(Memory& memory, std::span<double> numbers);
   std::vector<Stretch> parts_of(size_t table) const;
   std::vector<const LearnedArray*> tables() const;
   int64_t size_of(size_t table) const { return int64_t(tables()[table]->host_parameters.size()); }

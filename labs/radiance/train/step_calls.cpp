@@ -1,11 +1,8 @@
 // The calls of a step at their typical sizes, for a plan.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "harness/check/cases.h"
+#include "harness/program/measure_ops.h"
 #include "labs/radiance/field/rays.h"
-#include "labs/radiance/train/step_calls.h"
 #include "labs/radiance/train/trainer.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
@@ -45,46 +42,10 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   return calls;
 }
 
-/// Returns the typical value of a list's dimension.
-int64_t usual(const Arena& arena, int64_t dim, int64_t rays, int64_t samples) {
-  if (!Arena::is_symbol(dim)) return dim;
-  const Arena::Symbol& s = arena.symbols()[Arena::symbol_of(dim)];
-  switch (s.kind) {
-    case Arena::Kind::extent:
-      return rays;
-    case Arena::Kind::count:
-    case Arena::Kind::part:
-      return std::min(s.most, samples);
-    case Arena::Kind::product:
-      return s.factor * usual(arena, s.of, rays, samples);
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
 
-void add_other_calls(const Arena& arena, std::initializer_list<const OpList*> lists, int64_t rays,
-                     int64_t samples, std::vector<PlannedCall>& calls) {
-  const size_t known = calls.size();
-  for (const OpList* list : lists)
-    for (const OpCall& call : list->calls()) {
-      const auto same = [&](const PlannedCall& other) { return other.op == call.op; };
-      if (call.op.empty() || std::any_of(calls.begin(), calls.begin() + int64_t(known), same)) continue;
-      std::vector<int64_t> shape;
-      for (const int64_t d : call.shape) shape.push_back(usual(arena, d, rays, samples));
-      const auto at = std::ranges::find_if(
-          calls, [&](const PlannedCall& other) { return same(other) && other.shape == shape; });
-      if (at != calls.end())
-        at->times += 1;
-      else
-        calls.push_back({call.op, shape, shape_text(find_op(call.op)->op, shape), 1, {}});
-    }
-}
-
 std::vector<PlannedCall> training_calls(const Config& c, int cascades, const StepFormats& formats) {
-  // After the grid has learned the empty space, rays have a few samples each.
-  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
+  const int64_t samples = c.batch_samples, rays = TrainStep::usual_rays(samples);
   std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
   const auto add = [&](std::vector<PlannedCall> more) {
     calls.insert(calls.end(), more.begin(), more.end());
@@ -98,10 +59,16 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
   add(adam_calls(table, c.features));
   for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
     add(adam_calls(weights, weights));
-  const TrainStep step(c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {}, formats);
-  const OpList loss = step.loss(false);
-  add_other_calls(step.arena, {&loss, &step.occupancy, &step.occupancy_bits, &step.update, &step.average},
-                  rays, samples, calls);
+  Memory memory;
+  const TrainStep step(memory, c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {},
+                       formats);
+  MeasureOps measured(memory);
+  step.loss_and_gradient(measured);
+  step.occupancy(measured);
+  step.occupancy_bits(measured);
+  step.update(measured);
+  step.update_average(measured);
+  add_other_calls(measured, calls);
   if (formats.half_table)
     for (PlannedCall& call : calls)
       if (call.op == HashgridFwd::name) call.given = {"table_half"};
@@ -109,11 +76,13 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
 }
 
 std::vector<PlannedCall> picture_calls(const Config& c, int cascades) {
-  const int64_t samples = c.batch_samples, rays = std::max<int64_t>(1, samples / 3);
+  const int64_t samples = c.batch_samples, rays = TrainStep::usual_rays(samples);
   std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
-  const TrainStep step(c, cascades, {.views = 1}, {});
-  const OpList picture = step.picture();
-  add_other_calls(step.arena, {&picture}, rays, samples, calls);
+  Memory memory;
+  const TrainStep step(memory, c, cascades, {.views = 1}, {});
+  MeasureOps measured(memory);
+  step.picture(measured);
+  add_other_calls(measured, calls);
   return calls;
 }
 

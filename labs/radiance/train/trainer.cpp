@@ -72,9 +72,8 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
                       [&] { return Model(config, placement_of(scene, config.background == "black")); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
       errors_(error_map_of(config_, scene, backend_, pool)),
-      lists_(std::make_unique<TrainStep>(config_, scene.cascades, view_data(), sizes, formats_, step_part())),
       rays_next_(config_.first_rays) {
-  list_loss();
+  build();
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
@@ -87,8 +86,8 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
   for (const Part part : kParts) {
     const auto p = size_t(part);
     const Array<float>&g = moments_[p].gradient, &values = model_.of(part);
-    learned.push_back({.gradient = lists_->t.gradient[p],
-                       .parameters = lists_->t.parameters[p],
+    learned.push_back({.gradient = programs_->gradient[p],
+                       .parameters = programs_->parameters[p],
                        .host_gradient = {g.data(), size_t(g.size())},
                        .host_parameters = {values.data(), size_t(values.size())},
                        .group = part == Part::table ? config_.features : 0});
@@ -96,44 +95,50 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
   shared_ = SharedBatch(share_, learned);
   if (has_adaptive_table(config_)) adaptive_.emplace(config_, scene.cascades);
   const MemoryOwner of_batch("batch");
-  runner_ = std::make_unique<Runner>(lists_->arena, backend_);
   tie_memory();
   load_views();
 }
 
-void Trainer::use(const Plan& plan) {
-  plan_ = plan;
-  list_loss();
+/// Declares the tensors of a step; tie_memory() and load_views() fill them.
+void Trainer::build() {
+  ops_.reset();
+  programs_.reset();
+  memory_ = std::make_unique<Memory>(backend_);
+  programs_ = std::make_unique<TrainStep>(*memory_, config_, scene_.cascades, view_data(), sizes_, formats_,
+                                          step_part());
+  ops_ = std::make_unique<RunOps>(*memory_);
 }
 
+void Trainer::use(const Plan& plan) { plan_ = plan; }
+
 const Model& Trainer::model() const {
-  runner_->pull();
+  memory_->pull();
   return model_;
 }
 
 std::vector<std::span<const float>> Trainer::parameters() const {
-  runner_->pull();
+  memory_->pull();
   std::vector<std::span<const float>> all;
   for (const Part part : kParts) all.emplace_back(model_.of(part).data(), size_t(model_.of(part).size()));
   return all;
 }
 
 Array<float>& Trainer::gradient(Part part) {
-  runner_->pull(lists_->t.gradient[size_t(part)]);
+  memory_->pull(programs_->gradient[size_t(part)]);
   return moments_[size_t(part)].gradient;
 }
 
 void Trainer::move(Part part, const std::vector<float>& direction, double times) {
-  runner_->pull();
+  memory_->pull();
   const Array<float>& parameters = model_.of(part);
   for (int64_t i = 0; i < parameters.size(); ++i)
     parameters[i] = float(double(parameters[i]) + times * double(direction[size_t(i)]));
-  runner_->push();
+  memory_->push();
 }
 
 double Trainer::occupied_share() const {
   int32_t occupied = 0;
-  runner_->read(&occupied, lists_->t.occupied, sizeof occupied);
+  memory_->read(&occupied, programs_->occupied, sizeof occupied);
   return double(occupied) / double(8 * model_.occupancy.size());
 }
 
@@ -161,20 +166,20 @@ StepNumbers Trainer::numbers() const {
 
 void Trainer::update_grid() {
   const StepNumbers n = numbers();
-  runner_->write(lists_->t.numbers, &n, sizeof n);
-  runner_->set(lists_->t.all_cells, step_ < config_.grid_warmup);
-  runner_->run(lists_->occupancy, plan_, profile_);
+  memory_->write(programs_->numbers, &n, sizeof n);
+  memory_->set(programs_->all_cells, step_ < config_.grid_warmup);
+  ops_->run("occupancy", plan_, profile_, [&](Ops& ops) { programs_->occupancy(ops); });
   if (share_.to_all) profile_.time("occupancy of ranks", [&] { share_grid(); });
-  runner_->run(lists_->occupancy_bits, plan_, profile_);
+  ops_->run("occupancy bits", plan_, profile_, [&](Ops& ops) { programs_->occupancy_bits(ops); });
 }
 
 StepReport Trainer::loss_and_gradient() {
   StepNumbers n = numbers();
-  runner_->write(lists_->t.numbers, &n, sizeof n);
-  runner_->set(lists_->t.rays, n.rays);
+  memory_->write(programs_->numbers, &n, sizeof n);
+  memory_->set(programs_->rays, n.rays);
   draw_pixels();
   run_loss(n, profile_);
-  runner_->read(&n, lists_->t.numbers, sizeof n);
+  memory_->read(&n, programs_->numbers, sizeof n);
   lost_ += {.numbers = n.lost[0], .to_zero = n.lost[1], .infinite = n.lost[2]};
   drawn_ = n.rays;
   learn_errors(n);
@@ -188,8 +193,8 @@ StepReport Trainer::loss_and_gradient() {
   report.loss = double(n.loss);
   report.rays = n.whole;
   int32_t samples = 0, marched = 0;
-  runner_->read(&samples, lists_->t.begin + drawn_, sizeof samples);
-  runner_->read(&marched, lists_->t.ray_begin + drawn_, sizeof marched);
+  memory_->read(&samples, programs_->begin.from(drawn_), sizeof samples);
+  memory_->read(&marched, programs_->ray_begin.from(drawn_), sizeof marched);
   report.samples = samples;
   report.marched = marched;
   return report;
@@ -222,25 +227,26 @@ void Trainer::forget_gradients() {
   for (const Part part : kParts) {
     Array<float>& g = moments_[size_t(part)].gradient;
     std::fill(g.begin(), g.end(), 0.0F);
-    if (!runner_->backend().in_host_memory)
-      runner_->write(lists_->t.gradient[size_t(part)], g.data(), size_t(g.bytes()));
+    if (!memory_->backend().in_host_memory)
+      memory_->write(programs_->gradient[size_t(part)], g.data(), size_t(g.bytes()));
   }
 }
 
 std::vector<float> Trainer::tensor(const std::string& name) const {
-  const auto& tensors = lists_->arena.tensors();
-  const auto at = std::ranges::find(tensors, name, &Arena::Tensor::name);
+  const auto& tensors = memory_->tensors();
+  const auto at = std::ranges::find(tensors, name, &Memory::Tensor::name);
   if (at == tensors.end() || at->element != Element::f32)
     throw std::out_of_range("no tensor of floats: " + name);
-  std::vector<float> values(size_t(at->rows * runner_->size(at->columns)));
-  runner_->read(values.data(), Arena::name_of(size_t(at - tensors.begin())), values.size() * sizeof(float));
+  std::vector<float> values(size_t(at->rows * at->columns.now()));
+  memory_->read(values.data(), TensorPlace{memory_.get(), int(at - tensors.begin()), 0, 0},
+                values.size() * sizeof(float));
   return values;
 }
 
 double Trainer::batch_psnr() {
-  if (!colored_) runner_->run(lists_->color, plan_, profile_);
+  if (!colored_) ops_->run("color", plan_, profile_, [&](Ops& ops) { programs_->composite(ops); });
   colored_ = true;
-  return batch_psnr_of(*runner_, lists_->t.rays, lists_->t.color, lists_->t.target, whole_);
+  return batch_psnr_of(*memory_, *programs_, whole_);
 }
 
 void Trainer::optimize(double progress) {
@@ -251,12 +257,12 @@ void Trainer::optimize(double progress) {
   n.networks = n.table;
   n.table.rate *= float(config_.table_rate);
   n.networks.l2 = float(config_.weight_decay);
-  runner_->write(lists_->t.numbers, &n, sizeof n);
-  runner_->run(lists_->update, plan_, profile_);
-  shared_.complete(*runner_, profile_);
+  memory_->write(programs_->numbers, &n, sizeof n);
+  ops_->run("update", plan_, profile_, [&](Ops& ops) { programs_->update(ops); });
+  shared_.complete(*memory_, profile_);
   if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
   averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
-  runner_->run(lists_->average, plan_, profile_);
+  ops_->run("average", plan_, profile_, [&](Ops& ops) { programs_->update_average(ops); });
 }
 
 void Trainer::adapt_rays(const StepReport& report) {
@@ -281,7 +287,7 @@ StepReport Trainer::step(double progress) {
 }
 
 Model Trainer::averaged() const {
-  runner_->pull();
+  memory_->pull();
   Model copy(model_.config, model_.placement);
   std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
   copy.sizes = model_.sizes;
@@ -317,7 +323,7 @@ std::vector<TensorView> Trainer::state() const {
 }
 
 void Trainer::save(const std::filesystem::path& file, const std::map<std::string, std::string>& extra) const {
-  runner_->pull();
+  memory_->pull();
   std::map<std::string, std::string> metadata = model_.metadata();
   metadata.insert(extra.begin(), extra.end());
   nlohmann::json trainer = {
@@ -351,9 +357,9 @@ void Trainer::restore(const TensorFile& file) {
   averaged_weight_ = averaged;
   step_ = step;
   rays_next_ = std::min(rays, TrainStep::ray_capacity(config_) - 1);
-  runner_->push();
+  memory_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
-  runner_->write(lists_->t.occupied, &occupied, sizeof occupied);
+  memory_->write(programs_->occupied, &occupied, sizeof occupied);
   draw_pixels_again();
 }
 

@@ -1,5 +1,5 @@
 // Training: learns a model from pixels, one step at a time, so that the caller decides when to stop. The
-// content of a step is data (step.h); the place where it runs is a backend's business (runner.h).
+// content of a step is a program of ops (train_step.h); the place where it runs is a backend's business.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "harness/program/run_ops.h"
 #include "labs/radiance/field/occupancy.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/adaptive_table.h"
@@ -16,9 +17,8 @@
 #include "labs/radiance/train/error_map.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/picture_pool.h"
-#include "labs/radiance/train/runner.h"
 #include "labs/radiance/train/shared_batch.h"
-#include "labs/radiance/train/step.h"
+#include "labs/radiance/train/train_step.h"
 #include "labs/radiance/train/views.h"
 
 namespace klab {
@@ -42,8 +42,8 @@ class Trainer : public FieldTrainer {
           Backend backend = cpu_backend(), const StepSizes& sizes = {}, PicturePool* pool = nullptr,
           BatchShare share = {}, const StepPrecision& precision = {});
 
-  /// Times one of `runs` runs of a list of ops op by op, if lists are recorded (see Runner).
-  void time_every(int64_t runs) { runner_->time_every(runs); }
+  /// Times one of `runs` runs of a program op by op, if programs are recorded (see RunOps).
+  void time_every(int64_t runs) { ops_->time_every(runs); }
 
   /// Makes one optimizer step. `progress` in [0,1] is the elapsed share of the run, for the learning-rate
   /// schedule. Throws NotFinite before a value that is not finite changes a parameter. With a loss scale such
@@ -69,7 +69,7 @@ class Trainer : public FieldTrainer {
   double learning_rate() const override { return rate_; }
   const LossScale* loss_scale() const override { return loss_scale_ ? &*loss_scale_ : nullptr; }
   Lost lost() const override { return lost_; }
-  /// Returns a tensor of the last step at its present size, by its name in the lists ("d_features"). Throws
+  /// Returns a tensor of the last step at its present size, by its name in the programs ("d_features"). Throws
   /// std::out_of_range for an unknown name.
   std::vector<float> tensor(const std::string& name) const;
 
@@ -95,8 +95,7 @@ class Trainer : public FieldTrainer {
   std::vector<float> batch_positions();
   std::string table_news() override;
   Profile& profile() override { return profile_; }
-  const TrainStep& lists() const { return *lists_; }
-  const Runner::Counts& host_counts() const override { return runner_->counts(); }
+  const HostCounts& host_counts() const override { return memory_->counts(); }
 
   void collect_state() override;
   /// Saves everything needed to resume: model, averages, moments, step counts, grid. `extra` is kept in the
@@ -114,6 +113,7 @@ class Trainer : public FieldTrainer {
                           bool with_pictures = false, const StepFormats& formats = {});
 
  private:
+  void build();
   void tie_memory();
   void load_views();
   void take_turns();
@@ -126,7 +126,6 @@ class Trainer : public FieldTrainer {
   std::vector<float> look_at_batch();
   void clear_gradients();
   ViewData view_data() const;
-  void list_loss();
   void run_loss(const StepNumbers& numbers, Profile& profile);
   void draw_pixels();
   void draw_pixels_again();
@@ -163,9 +162,9 @@ class Trainer : public FieldTrainer {
   std::optional<ErrorMap> errors_;
   int64_t pixels_drawn_ = -1;  // the turn of the error map's lists
   TableChange changes_;        // since the last table_news()
-  std::unique_ptr<TrainStep> lists_;
-  OpList seen_, loss_;  // with an error map the loss comes in two: rays are weighted in between
-  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<TrainStep> programs_;
+  std::unique_ptr<RunOps> ops_;
   int64_t step_ = 0;
   int64_t rays_next_, drawn_ = 0,
                       whole_ = 0;  // rays of the next step; of the last one: drawn, and those that count

@@ -15,44 +15,46 @@ int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& 
     data.pixels = data.views;
     data.depth = false;
   }
-  return TrainStep(c, scene.cascades, data, sizes, formats).arena.bytes();
+  Memory memory;
+  const TrainStep declared(memory, c, scene.cascades, data, sizes, formats);
+  return memory.bytes();
 }
 
-// Arrays that are saved and restored belong to the trainer; the step's other arrays belong to the runner.
+// Arrays that are saved and restored belong to the trainer; the step's other arrays belong to its memory.
 void Trainer::tie_memory() {
-  const StepTensors& t = lists_->t;
+  const TrainStep& t = *programs_;
   for (const Part part : kParts) {
     const auto p = size_t(part);
-    runner_->mirror(t.parameters[p], model_.parameters[p].data());
-    runner_->mirror(t.gradient[p], moments_[p].gradient.data());
-    runner_->mirror(t.m[p], moments_[p].m.data());
-    runner_->mirror(t.v[p], moments_[p].v.data());
-    runner_->mirror(t.steps[p], moments_[p].steps.data());
-    if (config_.ema > 0) runner_->mirror(t.average[p], averages_[p].data());
+    memory_->mirror(t.parameters[p], model_.parameters[p].data());
+    memory_->mirror(t.gradient[p], moments_[p].gradient.data());
+    memory_->mirror(t.m[p], moments_[p].m.data());
+    memory_->mirror(t.v[p], moments_[p].v.data());
+    memory_->mirror(t.steps[p], moments_[p].steps.data());
+    if (config_.ema > 0) memory_->mirror(t.average[p], averages_[p].data());
   }
-  if (t.sizes != nullptr) {
-    runner_->mirror(t.scales, model_.scales.data());
-    runner_->mirror(t.sizes, model_.sizes.data());
+  if (t.level_sizes.exists()) {
+    memory_->mirror(t.scales, model_.scales.data());
+    memory_->mirror(t.level_sizes, model_.sizes.data());
   }
-  runner_->mirror(t.values, occupancy_.values().data());
-  runner_->mirror(t.bits, model_.occupancy.data());
+  memory_->mirror(t.cell_values, occupancy_.values().data());
+  memory_->mirror(t.bits, model_.occupancy.data());
 }
 
 void Trainer::load_views() {
-  const StepTensors& t = lists_->t;
+  const TrainStep& t = *programs_;
   const ViewLoader views(scene_, t.views, pool_);
-  views.tie(*runner_);
-  runner_->allocate();
-  views.write(*runner_);
+  views.tie(*memory_);
+  memory_->allocate();
+  views.write(*memory_);
   if (pool_ != nullptr) turns_loaded_ = pool_->turns();
   if (pixels_drawn_ >= 0) write_pixels();
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
-    runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
+    memory_->write(t.ones, ones.data(), ones.size() * sizeof(float));
   }
-  runner_->push();
+  memory_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
-  runner_->write(t.occupied, &occupied, sizeof occupied);
+  memory_->write(t.occupied, &occupied, sizeof occupied);
 }
 
 // Turns follow the number of the step, so that a resumed run uses the same pictures. If the backend has its
@@ -60,48 +62,50 @@ void Trainer::load_views() {
 // steps run, and a turn only changes the places to read from.
 void Trainer::take_turns() {
   if (pool_ == nullptr) return;
-  const ViewLoader views(scene_, lists_->t.views, pool_);
+  const ViewLoader views(scene_, programs_->views, pool_);
   std::vector<size_t> turned;
   while (pool_->turns() < step_ / kTurnEvery)
     profile_.time("waiting for data", [&] {
       turned.push_back(pool_->turn());
       if (turns_loaded_ >= pool_->turns()) return;
-      views.load_picture(*runner_, pool_->places()[turned.back()]);
+      views.load_picture(*memory_, pool_->places()[turned.back()]);
       turns_loaded_ = pool_->turns();
     });
-  if (!turned.empty()) runner_->loaded();
-  for (const size_t place : turned) views.write_places(*runner_, place);
+  if (!turned.empty()) memory_->loaded();
+  for (const size_t place : turned) views.write_places(*memory_, place);
   load_ahead(views);
 }
 
 // Loads one picture a step, so that the host never has to wait for room because of pictures that are not
 // urgent.
 void Trainer::load_ahead(const ViewLoader& views) {
-  if (runner_->backend().in_host_memory || turns_loaded_ >= pool_->turns() + kTurnsLoaded) return;
+  if (memory_->backend().in_host_memory || turns_loaded_ >= pool_->turns() + kTurnsLoaded) return;
   const std::optional<PicturePool::Place> next = pool_->coming(turns_loaded_);
   if (!next) return;
-  profile_.time("loading pictures", [&] { views.load_picture(*runner_, *next); });
+  profile_.time("loading pictures", [&] { views.load_picture(*memory_, *next); });
   ++turns_loaded_;
 }
 
 void Trainer::resize_batch(int64_t all_samples) {
   const int64_t samples = all_samples / share_.parts;
-  if (runner_ != nullptr) runner_->pull();  // data that only the backend has
-  runner_.reset();
+  if (memory_ != nullptr) memory_->pull();  // data that only the backend has
+  ops_.reset();
+  programs_.reset();
+  memory_.reset();
   for (OptimizerState& m : moments_) std::fill(m.gradient.begin(), m.gradient.end(), 0.0F);
   config_.batch_samples = samples;
   config_.first_rays = std::min(config_.first_rays, samples);
   colored_ = false;
   part_ = 0;
-  lists_ = std::make_unique<TrainStep>(config_, scene_.cascades, view_data(), sizes_, formats_, step_part());
-  list_loss();
   try {
     const MemoryOwner owner("batch");
-    runner_ = std::make_unique<Runner>(lists_->arena, backend_);
+    build();
     tie_memory();
     load_views();
   } catch (...) {
-    runner_.reset();
+    ops_.reset();
+    programs_.reset();
+    memory_.reset();
     throw;
   }
   rays_next_ = std::min(rays_next_, TrainStep::ray_capacity(config_) - 1);
@@ -109,7 +113,7 @@ void Trainer::resize_batch(int64_t all_samples) {
 
 StepReport Trainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  const StepReport report = shared_.add_up(*runner_, profile_, [&](int64_t part) {
+  const StepReport report = shared_.add_up(*memory_, profile_, [&](int64_t part) {
     part_ = part;
     return loss_and_gradient();
   });
@@ -125,15 +129,15 @@ StepPart Trainer::step_part() const {
 // Each trainer has evaluated its part of the chosen cells, and has the values of these; afterwards all have
 // all values.
 void Trainer::share_grid() {
-  runner_->wait();
-  const StepTensors& t = lists_->t;
+  memory_->wait();
+  const TrainStep& t = *programs_;
   int32_t count = 0;
-  runner_->read(&count, t.chosen_count, sizeof count);
+  memory_->read(&count, t.chosen_count, sizeof count);
   std::vector<int32_t> chosen(static_cast<size_t>(count));
-  runner_->read(chosen.data(), t.chosen, chosen.size() * sizeof(int32_t));
-  runner_->pull(t.values);
+  memory_->read(chosen.data(), t.chosen, chosen.size() * sizeof(int32_t));
+  memory_->pull(t.cell_values);
   float* const values = occupancy_.values().data();
-  const int64_t look = lists_->cells_of_look(), turn = share_.ranks * look;
+  const int64_t look = t.cells_of_pass(), turn = share_.ranks * look;
   const auto each_of = [&](int64_t rank, const auto& use) {
     for (int64_t first = rank * look; first < count; first += turn)
       for (int64_t i = first, end = std::min<int64_t>(count, first + look); i < end; ++i)
@@ -151,20 +155,21 @@ void Trainer::share_grid() {
   share_.to_all(mine.data(), all.data(), bytes);
   const float* next = all.data();
   for (int64_t r = 0; r < share_.ranks; ++r) each_of(r, [&](int32_t cell) { values[cell] = *next++; });
-  if (!runner_->backend().in_host_memory) runner_->write(t.values, values, occupancy_.values().size_bytes());
+  if (!memory_->backend().in_host_memory)
+    memory_->write(t.cell_values, values, occupancy_.values().size_bytes());
 }
 
 // Every trainer that makes pictures needs averages; only the one that saves needs moments.
 void Trainer::collect_state() {
   if (!share_.collect) return;
-  runner_->pull();
+  memory_->pull();
   const OptimizerState& m = moments_[size_t(Part::table)];
   const auto all = [](const auto& array) { return std::span(array.data(), size_t(array.size())); };
   shared_.collect(0, all(m.m), 1, false);
   shared_.collect(0, all(m.v), 1, false);
   shared_.collect(0, all(m.steps), config_.features, false);
   if (config_.ema > 0) shared_.collect(0, all(averages_[size_t(Part::table)]), 1, true);
-  if (!runner_->backend().in_host_memory) runner_->push();
+  if (!memory_->backend().in_host_memory) memory_->push();
 }
 
 }  // namespace klab

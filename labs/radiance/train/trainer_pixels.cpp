@@ -32,26 +32,23 @@ ViewData Trainer::view_data() const {
   return data;
 }
 
-void Trainer::list_loss() {
-  const bool fused = plan_.contains("composite_loss_bwd");
-  seen_ = errors_ ? lists_->seen() : OpList();
-  loss_ = errors_ ? lists_->shaded(fused) : lists_->loss(fused);
-}
-
+// With an error map the loss comes in two programs: rays are weighted in between.
 void Trainer::run_loss(const StepNumbers& n, Profile& profile) {
-  if (errors_) {
-    runner_->run(seen_, plan_, profile);
+  if (!errors_) {
+    ops_->run("loss", plan_, profile, [&](Ops& ops) { programs_->loss_and_gradient(ops); });
+  } else {
+    ops_->run("samples", plan_, profile, [&](Ops& ops) { programs_->find_samples(ops); });
     std::vector<float> weights(size_t(n.rays));
-    runner_->read(weights.data(), lists_->t.weight, weights.size() * sizeof(float));
+    memory_->read(weights.data(), programs_->weight, weights.size() * sizeof(float));
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < n.rays; ++r) {
       const DrawnPixel from = drawn_pixel(n.seed, n.step, r, errors_->views(), ErrorMap::kList);
       weights[size_t(r)] *= errors_->weight(from.view, from.place);
     }
-    runner_->write(lists_->t.weight, weights.data(), weights.size() * sizeof(float));
+    memory_->write(programs_->weight, weights.data(), weights.size() * sizeof(float));
+    ops_->run("loss of samples", plan_, profile, [&](Ops& ops) { programs_->learn_from_samples(ops); });
   }
-  runner_->run(loss_, plan_, profile);
-  runner_->wait();
+  memory_->wait();
 }
 
 void Trainer::draw_pixels() {
@@ -74,22 +71,22 @@ void Trainer::draw_pixels_again() {
 // Writes the drawn lists after the lists of pixels with a ray, from which they are drawn.
 void Trainer::write_pixels() {
   constexpr int64_t kPlace = DrawRays::kPlace;
-  const ViewTensors& t = lists_->t.views;
+  const ViewTensors& t = programs_->views;
   const int64_t before = view_data_of(scene_, pool_).listed;
   std::vector<int64_t> places(size_t(kPlace * errors_->views()));
-  runner_->read(places.data(), t.places, places.size() * sizeof(int64_t));
+  memory_->read(places.data(), t.places, places.size() * sizeof(int64_t));
   for (int64_t v = 0; v < errors_->views(); ++v) {
     places[size_t(kPlace * v + 4)] = ErrorMap::kList;
     places[size_t(kPlace * v + 5)] = before + v * ErrorMap::kList;
   }
-  runner_->write(t.places, places.data(), places.size() * sizeof(int64_t));
-  runner_->write(t.seen + before, errors_->pixels().data(), errors_->pixels().size_bytes());
+  memory_->write(t.places, places.data(), places.size() * sizeof(int64_t));
+  memory_->write(t.seen.from(before), errors_->pixels().data(), errors_->pixels().size_bytes());
 }
 
 void Trainer::learn_errors(const StepNumbers& after) {
   if (!errors_) return;
   std::vector<float> losses(size_t(after.whole));
-  runner_->read(losses.data(), lists_->t.value, losses.size() * sizeof(float));
+  memory_->read(losses.data(), programs_->value, losses.size() * sizeof(float));
   for (int64_t r = 0; r < after.whole; ++r) {
     const DrawnPixel from = drawn_pixel(after.seed, after.step, r, errors_->views(), ErrorMap::kList);
     errors_->learn(from.view, from.place, losses[size_t(r)]);

@@ -21,7 +21,7 @@ TableEntries Trainer::table_entries() {
 // While all cells of the grid are updated, samples are everywhere and do not show the content of the scene.
 void Trainer::look_at_table() {
   if (!adaptive_ || step_ % config_.table_every != 0) return;
-  runner_->pull();
+  memory_->pull();
   const TableEntries entries = table_entries();
   if (step_ <= config_.grid_warmup) {
     adaptive_->note(entries, step_, model_.sizes);
@@ -32,7 +32,7 @@ void Trainer::look_at_table() {
   changes_.grown += change.grown;
   changes_.shrunk += change.shrunk;
   changes_.recycled += change.recycled;
-  if (change.grown + change.shrunk + change.recycled > 0) runner_->push();
+  if (change.grown + change.shrunk + change.recycled > 0) memory_->push();
 }
 
 std::string Trainer::table_news() {
@@ -48,28 +48,28 @@ std::string Trainer::table_news() {
 std::vector<float> Trainer::look_at_batch() {
   StepNumbers n = numbers();
   Profile aside;
-  runner_->write(lists_->t.numbers, &n, sizeof n);
-  runner_->set(lists_->t.rays, n.rays);
+  memory_->write(programs_->numbers, &n, sizeof n);
+  memory_->set(programs_->rays, n.rays);
   draw_pixels();
   run_loss(n, aside);
   drawn_ = n.rays;
-  runner_->read(&n, lists_->t.numbers, sizeof n);
+  memory_->read(&n, programs_->numbers, sizeof n);
   whole_ = n.whole;
   colored_ = !plan_.contains("composite_loss_bwd") || !TrainStep::fusable(config_);
   int32_t samples = 0;
-  runner_->read(&samples, lists_->t.begin + drawn_, sizeof samples);
+  memory_->read(&samples, programs_->begin.from(drawn_), sizeof samples);
   std::vector<float> positions(size_t(3 * samples));
-  runner_->read(positions.data(), lists_->t.positions, positions.size() * sizeof(float));
+  memory_->read(positions.data(), programs_->positions, positions.size() * sizeof(float));
   return positions;
 }
 
 void Trainer::clear_gradients() {
   for (const OptimizerState& m : moments_) std::fill(m.gradient.begin(), m.gradient.end(), 0.0F);
-  runner_->push();
+  memory_->push();
 }
 
 std::vector<float> Trainer::batch_positions() {
-  runner_->pull();
+  memory_->pull();
   std::vector<float> positions = look_at_batch();
   clear_gradients();
   return positions;
@@ -77,7 +77,7 @@ std::vector<float> Trainer::batch_positions() {
 
 std::vector<LevelUse> Trainer::level_uses() {
   constexpr int64_t kLooked = 8192;  // samples: enough to tell levels apart, and quickly sorted
-  if (!runner_->backend().in_host_memory || share_.parts > 1) return {};
+  if (!memory_->backend().in_host_memory || share_.parts > 1) return {};
   const std::vector<float> positions = look_at_batch();
   const auto samples = int64_t(positions.size() / 3);
   const Array<float>& d_table = gradient(Part::table);

@@ -63,47 +63,47 @@ Placement placement_of(const Scene& scene, bool black) {
   return {scene.cascades, scene.scale, scene.offset, scene.near, black};
 }
 
-void ViewLoader::tie(Runner& runner) const {
-  if (!runner.backend().in_host_memory) return;
-  if (pool_ != nullptr) return runner.mirror(t_.image, const_cast<uint8_t*>(pool_->pixels()));
+void ViewLoader::tie(Memory& memory) const {
+  if (!memory.backend().in_host_memory) return;
+  if (pool_ != nullptr) return memory.mirror(t_.image, const_cast<uint8_t*>(pool_->pixels()));
   const First first = first_of(scene_);
-  runner.mirror(t_.image, const_cast<uint8_t*>(first.image));
-  if (first.depth != nullptr) runner.mirror(t_.true_depth, const_cast<float*>(first.depth));
+  memory.mirror(t_.image, const_cast<uint8_t*>(first.image));
+  if (first.depth != nullptr) memory.mirror(t_.true_depth, const_cast<float*>(first.depth));
 }
 
-void ViewLoader::write(Runner& runner) const {
+void ViewLoader::write(Memory& memory) const {
   int64_t listed = 0;
   for (const PixelList& list : lists_with_ray(scene_)) {
-    runner.write(t_.seen + listed, list->data(), list->size() * sizeof(int32_t));
+    memory.write(t_.seen.from(listed), list->data(), list->size() * sizeof(int32_t));
     listed += int64_t(list->size());
   }
   if (pool_ != nullptr)
-    for (const PicturePool::Place& place : pool_->places()) load_picture(runner, place);
+    for (const PicturePool::Place& place : pool_->places()) load_picture(memory, place);
   else
-    load_own_pictures(runner);
-  runner.loaded();
-  write_places(runner);
+    load_own_pictures(memory);
+  memory.loaded();
+  write_places(memory);
 }
 
-void ViewLoader::load_picture(Runner& runner, const PicturePool::Place& place) const {
-  if (runner.backend().in_host_memory) return;  // it is in place already
-  runner.load(t_.image + 4 * place.first_pixel, pool_->pixels() + 4 * place.first_pixel,
+void ViewLoader::load_picture(Memory& memory, const PicturePool::Place& place) const {
+  if (memory.backend().in_host_memory) return;  // it is in place already
+  memory.load(t_.image.from(4 * place.first_pixel), pool_->pixels() + 4 * place.first_pixel,
               size_t(4 * scene_.train[size_t(place.view)].pixels()));
 }
 
-void ViewLoader::load_own_pictures(Runner& runner) const {
-  if (runner.backend().in_host_memory) return;
+void ViewLoader::load_own_pictures(Memory& memory) const {
+  if (memory.backend().in_host_memory) return;
   int64_t pixels = 0;
   for (const View& v : scene_.train) {
-    runner.load(t_.image + 4 * pixels, v.image.rgba.data(), v.image.rgba.size());
-    runner.load(t_.true_depth + pixels, v.depth.data(), v.depth.size() * sizeof(float));
+    memory.load(t_.image.from(4 * pixels), v.image.rgba.data(), v.image.rgba.size());
+    memory.load(t_.true_depth.from(pixels), v.depth.data(), v.depth.size() * sizeof(float));
     pixels += v.pixels();
   }
 }
 
-void ViewLoader::write_places(Runner& runner, std::optional<size_t> place) const {
+void ViewLoader::write_places(Memory& memory, std::optional<size_t> place) const {
   const size_t views = pool_ != nullptr ? pool_->places().size() : scene_.train.size();
-  const bool here = runner.backend().in_host_memory && pool_ == nullptr;
+  const bool here = memory.backend().in_host_memory && pool_ == nullptr;
   const First first = here ? first_of(scene_) : First();
   constexpr auto kPlace = size_t(DrawRays::kPlace);
   std::vector<float> cameras(20 * views);
@@ -133,16 +133,17 @@ void ViewLoader::write_places(Runner& runner, std::optional<size_t> place) const
     pixels += v.pixels();
   }
   const size_t from = place.value_or(0), count = place ? 1 : views;
-  runner.write(t_.cameras + 20 * from, cameras.data() + 20 * from, 20 * count * sizeof(float));
-  runner.write(t_.places + kPlace * from, places.data() + kPlace * from, kPlace * count * sizeof(int64_t));
+  memory.write(t_.cameras.from(int64_t(20 * from)), cameras.data() + 20 * from, 20 * count * sizeof(float));
+  memory.write(t_.places.from(int64_t(kPlace * from)), places.data() + kPlace * from,
+               kPlace * count * sizeof(int64_t));
 }
 
-ViewTensors declare_views(Arena& arena, const ViewData& data) {
-  return {.cameras = arena.tensor<float>("cameras", data.views, 20),
-          .places = arena.tensor<int64_t>("places", data.views, DrawRays::kPlace),
-          .image = arena.tensor<uint8_t>("image", data.pixels, 4),
-          .seen = arena.tensor<int32_t>("pixels with a ray", 1, data.listed),
-          .true_depth = arena.tensor<float>("true depth", 1, data.depth ? data.pixels : 0)};
+ViewTensors declare_views(Memory& memory, const ViewData& data) {
+  return {.cameras = memory.tensor<float>("cameras", data.views, 20),
+          .places = memory.tensor<int64_t>("places", data.views, DrawRays::kPlace),
+          .image = memory.tensor<uint8_t>("image", data.pixels, 4),
+          .seen = memory.tensor<int32_t>("pixels with a ray", 1, data.listed),
+          .true_depth = memory.tensor<float>("true depth", 1, data.depth ? data.pixels : 0)};
 }
 
 }  // namespace klab

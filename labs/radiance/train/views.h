@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "harness/program/tensors.h"
 #include "labs/radiance/field/model.h"
 #include "labs/radiance/train/picture_pool.h"
-#include "labs/radiance/train/runner.h"
 
 namespace klab {
 
@@ -23,42 +23,42 @@ const Scene& with_views(const Scene& scene);
 
 Placement placement_of(const Scene& scene, bool black);
 
-/// The tensors of an arena that hold the pictures.
+/// The tensors that hold the pictures.
 struct ViewTensors {
-  float* cameras;     // [views,20]
-  int64_t* places;    // [views,DrawRays::kPlace]
-  uint8_t* image;     // [pixels,4]
-  int32_t* seen;      // [listed]
-  float* true_depth;  // [pixels], or nothing
+  Handle<float> cameras;     // [views,20]
+  Handle<int64_t> places;    // [views,DrawRays::kPlace]
+  Handle<uint8_t> image;     // [pixels,4]
+  Handle<int32_t> seen;      // [listed]
+  Handle<float> true_depth;  // [pixels], or nothing
 };
 
-ViewTensors declare_views(Arena& arena, const ViewData& data);
+ViewTensors declare_views(Memory& memory, const ViewData& data);
 
 /// Outputs of draw_rays.
 struct DrawnRays {
-  int64_t rays;  // symbol
-  float *origins, *directions, *jitter, *backdrop, *color, *depth;
+  Count rays;
+  Handle<float> origins, directions, jitter, backdrop, color, depth;
 };
 
 class ViewLoader {
  public:
-  /// The scene must outlive the runner, and so must the pool, which holds the pictures that rays are drawn
+  /// The scene must outlive the memory, and so must the pool, which holds the pictures that rays are drawn
   /// from; null: all pictures of the scene are in memory.
   ViewLoader(const Scene& scene, const ViewTensors& tensors, const PicturePool* pool = nullptr)
       : scene_(scene), t_(tensors), pool_(pool) {}
-  /// Ties the pictures before the runner allocates: those in the host's memory stay in place, addressed by
+  /// Ties the pictures before memory is allocated: those in the host's memory stay in place, addressed by
   /// their distance from the first.
-  void tie(Runner& runner) const;
-  /// Writes the tensors after the runner has allocated.
-  void write(Runner& runner) const;
+  void tie(Memory& memory) const;
+  /// Writes the tensors after memory was allocated.
+  void write(Memory& memory) const;
   /// Loads a picture of the pool, resident or coming, concurrently with the calls. Does nothing if the host's
   /// memory is used.
-  void load_picture(Runner& runner, const PicturePool::Place& place) const;
+  void load_picture(Memory& memory, const PicturePool::Place& place) const;
   /// What is where. After turns of the pool, when their pictures are loaded: of one place, which is little enough that no host waits.
-  void write_places(Runner& runner, std::optional<size_t> place = {}) const;
+  void write_places(Memory& memory, std::optional<size_t> place = {}) const;
 
  private:
-  void load_own_pictures(Runner& runner) const;
+  void load_own_pictures(Memory& memory) const;
 
   const Scene& scene_;
   ViewTensors t_;

@@ -2,23 +2,51 @@
 
 #include <fmt/format.h>
 
+#include "harness/program/measure_ops.h"
 #include "labs/radiance/field/config.h"
+#include "labs/radiance/field/optimizer.h"
 #include "reference/all_finite/all_finite.h"
+#include "reference/composite_bwd/composite_bwd.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/voxel_march/voxel_march.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 
 namespace klab {
 
-VoxelStep::VoxelStep(const VoxelConfig& config, int64_t grid, int64_t rows, const ViewData& data,
-                     const StepSizes& sizes, StepPart part)
-    : RayStep(t, data, sizes), c_(config), grid_(grid), rows_(rows), part_(std::move(part)) {
-  declare({.rays = ray_capacity(c_),
-           .marched = march_capacity(c_, grid_),
-           .samples = sample_capacity(c_),
-           .points = c_.total_variation > 0 ? kVariationPoints : 0});
-  declare_tables();
-  list_update();
-  composite(color);
+RayStep::Room VoxelStep::room_of(const VoxelConfig& c, int64_t grid) {
+  return {.rays = ray_capacity(c),
+          .marched = march_capacity(c, grid),
+          .samples = sample_capacity(c),
+          .points = c.total_variation > 0 ? kVariationPoints : 0,
+          .usual_rays = usual_rays(c.batch_samples),
+          .usual_samples = c.batch_samples};
+}
+
+VoxelStep::VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, int64_t rows,
+                     const ViewData& view_data, const StepSizes& step_sizes, StepPart part)
+    : RayStep(memory, room_of(config, grid), view_data, step_sizes),
+      c_(config),
+      grid_(grid),
+      rows_(rows),
+      part_(std::move(part)) {
+  const char* const names[] = {"density", "coefficients"};
+  for (size_t k = 0; k < 2; ++k) {
+    const std::string name = names[k];
+    const int64_t n = size_of(int(k));
+    parameters[k] = memory.tensor<float>(name, 1, n);
+    gradient[k] = memory.tensor<float>("d_" + name, 1, n);
+    m[k] = memory.tensor<float>(name + ".m", 1, n);
+    v[k] = memory.tensor<float>(name + ".v", 1, n);
+    steps[k] = memory.tensor<int32_t>(name + ".steps", 1, rows_);
+  }
+  links = memory.tensor<int32_t>("links", 1, (grid_ + 1) * (grid_ + 1) * (grid_ + 1));
+  bits = memory.tensor<uint8_t>("cells", 1, grid_ * grid_ * grid_ / 8);
+  for (const Pass& pass : passes)
+    densities_.push_back(
+        memory.tensor<float>(fmt::format("look {} raw", densities_.size()), 1, pass.samples));
+  raw = memory.tensor<float>("raw", 1, samples);
+  variation_raw_ = memory.tensor<float>("variation raw", 1, 4 * room.points);
+  d_variation_ = memory.tensor<float>("d_variation", 1, 4 * room.points);
 }
 
 void place(StepNumbers& n, const VoxelModel& model) {
@@ -27,139 +55,153 @@ void place(StepNumbers& n, const VoxelModel& model) {
   n.box[2] = n.volume[1] = model.is_graded() ? 1.0F : 0.0F;
 }
 
-void VoxelStep::declare_tables() {
-  const char* const names[] = {"density", "coefficients"};
-  for (size_t k = 0; k < 2; ++k) {
-    const std::string name = names[k];
-    const int64_t n = size_of(int(k));
-    t.parameters[k] = arena.tensor<float>(name, 1, n);
-    t.gradient[k] = arena.tensor<float>("d_" + name, 1, n);
-    t.m[k] = arena.tensor<float>(name + ".m", 1, n);
-    t.v[k] = arena.tensor<float>(name + ".v", 1, n);
-    t.steps[k] = arena.tensor<int32_t>(name + ".steps", 1, rows_);
-  }
-  t.links = arena.tensor<int32_t>("links", 1, (grid_ + 1) * (grid_ + 1) * (grid_ + 1));
-  t.bits = arena.tensor<uint8_t>("cells", 1, grid_ * grid_ * grid_ / 8);
-  for (const Look& look : looks_)
-    seen_.push_back(arena.tensor<float>(fmt::format("look {} raw", seen_.size()), 1, look.samples));
-  raw_ = arena.tensor<float>("raw", 1, t.samples);
-  colors_ = arena.product(3, t.samples);
-  variation_raw_ = arena.tensor<float>("variation raw", 1, 4 * room_.points);
-  d_variation_ = arena.tensor<float>("d_variation", 1, 4 * room_.points);
+void VoxelStep::loss_and_gradient(Ops& ops) const {
+  draw_and_march(ops);
+  find_visible(ops);
+  shade(ops);
+  pixel_loss(ops, loss_kind(c_.loss));
+  propagate(ops);
+  add_variation(ops);
+}
+
+void VoxelStep::picture(Ops& ops) const {
+  draw_and_march(ops);
+  find_visible(ops);
+  shade(ops);
+  composite(ops);
 }
 
 // A row's numbers have one step count.
-void VoxelStep::list_update() {
+void VoxelStep::update(Ops& ops) const {
   for (size_t k = 0; k < 2; ++k)
-    move(update, k == density ? &StepNumbers::table : &StepNumbers::networks, part_.of(k, size_of(int(k))),
-         size_of(int(k)) / rows_, {t.parameters[k], t.gradient[k], t.m[k], t.v[k], t.steps[k]});
+    adam(ops, k == density ? &StepNumbers::table : &StepNumbers::networks, part_.of(k, size_of(int(k))),
+         size_of(int(k)) / rows_, {parameters[k], gradient[k], m[k], v[k], steps[k]});
 }
 
-void VoxelStep::draw_and_march(OpList& list) const {
-  draw(list, {c_.background, c_.pixel_point});
-  list.add<VoxelMarch>("voxel_march", {.rays = t.rays, .grid = grid_, .capacity = march_capacity(c_, grid_)},
-                       {.origins = origins_,
-                        .directions = directions_,
-                        .box = numbers(&StepNumbers::box),
-                        .occupancy = t.bits,
-                        .ray_begin = t.ray_begin,
-                        .t = t_,
-                        .delta = delta_});
-}
-
-/// Computes densities, and colors along sample_directions_ if there is a basis.
-void VoxelStep::look_at(OpList& list, const std::string& stage, int64_t basis, int64_t samples,
-                        const float* positions, float* raw) const {
-  list.add<VoxelShFwd>(stage, {.n = samples, .grid = grid_, .rows = rows_, .basis = basis},
-                       {.positions = positions,
-                        .directions = sample_directions_,
-                        .links = t.links,
-                        .empty = number(&StepNumbers::empty),
-                        .density = t.parameters[density],
-                        .coefficients = t.parameters[coefficients],
-                        .raw = raw,
-                        .rgb = rgb_});
+void VoxelStep::draw_and_march(Ops& ops) const {
+  draw(ops, {c_.background, c_.pixel_point});
+  ops.call<VoxelMarch>({.rays = rays, .grid = grid_, .capacity = room.marched},
+                       {.origins = origins,
+                        .directions = directions,
+                        .box = several(&StepNumbers::box),
+                        .occupancy = bits,
+                        .ray_begin = ray_begin,
+                        .t = t,
+                        .delta = delta});
 }
 
 // Evaluates the densities of rays from the front, until each ray is opaque.
-void VoxelStep::find_visible(OpList& list) const {
-  begin_looks(list);
-  for (size_t k = 0; k < looks_.size(); ++k) {
-    place(list, looks_[k]);
-    look_at(list, "voxel_sh_fwd densities", 0, looks_[k].samples, looks_[k].positions, seen_[k]);
-    limit(list, looks_[k], seen_[k]);
+void VoxelStep::find_visible(Ops& ops) const {
+  begin_passes(ops);
+  for (size_t k = 0; k < passes.size(); ++k) {
+    place(ops, passes[k]);
+    evaluate(ops, " densities", 0, passes[k].samples, passes[k].positions, densities_[k]);
+    limit(ops, passes[k], densities_[k]);
   }
-  count_samples(list, 3 * grid_);
+  keep_visible(ops, 3 * grid_);
 }
 
-void VoxelStep::shade(OpList& list) const {
-  look_at(list, "voxel_sh_fwd colors", c_.basis(), t.samples, positions_, raw_);
-}
-
-OpList VoxelStep::picture() const {
-  OpList list;
-  draw_and_march(list);
-  find_visible(list);
-  shade(list);
-  composite(list);
-  return list;
-}
-
-OpList VoxelStep::loss(bool fused) const {
-  OpList list;
-  draw_and_march(list);
-  find_visible(list);
-  shade(list);
-  if (fused) {
-    lose_fused(list, loss_kind(c_.loss));
-  } else {
-    lose_pixels(list, loss_kind(c_.loss));
-    composite_back(list);
-  }
-  propagate(list);
-  add_variation(list);
-  return list;
-}
+void VoxelStep::shade(Ops& ops) const { evaluate(ops, " colors", c_.basis(), samples, positions, raw); }
 
 // The tables' gradients are large and mostly zero; values that are not finite come from those of the samples.
-void VoxelStep::propagate(OpList& list) const {
-  list.add<AllFinite>("all_finite", {.n = t.samples},
-                      {.p = d_raw_, .first = numbers(&StepNumbers::not_finite)});
-  list.add<AllFinite>("all_finite", {.n = colors_},
-                      {.p = d_rgb_, .first = numbers(&StepNumbers::not_finite) + 1});
-  list.add<VoxelShBwd>("voxel_sh_bwd", {.n = t.samples, .grid = grid_, .rows = rows_, .basis = c_.basis()},
-                       {.positions = positions_,
-                        .directions = sample_directions_,
-                        .links = t.links,
-                        .empty = number(&StepNumbers::empty),
-                        .density = t.parameters[density],
-                        .coefficients = t.parameters[coefficients],
-                        .rgb = rgb_,
-                        .d_raw = d_raw_,
-                        .d_rgb = d_rgb_,
-                        .d_density = t.gradient[density],
-                        .d_coefficients = t.gradient[coefficients]});
+void VoxelStep::propagate(Ops& ops) const {
+  const Handle<int32_t> first = several(&StepNumbers::not_finite);
+  ops.call<AllFinite>({.n = samples}, {.p = d_raw, .first = first});
+  ops.call<AllFinite>({.n = samples.times(3)}, {.p = d_rgb, .first = first.from(1)});
+  scatter(ops, c_.basis(), samples, positions, d_raw);
 }
 
-void VoxelStep::add_variation(OpList& list) const {
+void VoxelStep::add_variation(Ops& ops) const {
   if (!(c_.total_variation > 0)) return;
-  const std::string stage = "total variation";
+  const auto stage = ops.within("total variation");
   constexpr int64_t n = 4 * kVariationPoints;
-  draw_variation(list);
-  look_at(list, stage, 0, n, variation_positions_, variation_raw_);
-  lose_variation(list, variation_raw_, d_variation_);
-  list.add<VoxelShBwd>(stage, {.n = n, .grid = grid_, .rows = rows_, .basis = 0},
-                       {.positions = variation_positions_,
-                        .directions = sample_directions_,
-                        .links = t.links,
+  draw_variation(ops);
+  evaluate(ops, {}, 0, n, variation_positions, variation_raw_);
+  variation_loss(ops, variation_raw_, d_variation_);
+  scatter(ops, 0, n, variation_positions, d_variation_);
+}
+
+void VoxelStep::evaluate(Ops& ops, std::string_view suffix, int64_t basis, const Count& count,
+                         const Handle<float>& at, const Handle<float>& to) const {
+  ops.call<VoxelShFwd>({.n = count, .grid = grid_, .rows = rows_, .basis = basis},
+                       {.positions = at,
+                        .directions = sample_directions,
+                        .links = links,
                         .empty = number(&StepNumbers::empty),
-                        .density = t.parameters[density],
-                        .coefficients = t.parameters[coefficients],
-                        .rgb = rgb_,
-                        .d_raw = d_variation_,
-                        .d_rgb = d_rgb_,
-                        .d_density = t.gradient[density],
-                        .d_coefficients = t.gradient[coefficients]});
+                        .density = parameters[density],
+                        .coefficients = parameters[coefficients],
+                        .raw = to,
+                        .rgb = rgb},
+                       suffix);
+}
+
+void VoxelStep::scatter(Ops& ops, int64_t basis, const Count& count, const Handle<float>& at,
+                        const Handle<float>& d_densities) const {
+  ops.call<VoxelShBwd>({.n = count, .grid = grid_, .rows = rows_, .basis = basis},
+                       {.positions = at,
+                        .directions = sample_directions,
+                        .links = links,
+                        .empty = number(&StepNumbers::empty),
+                        .density = parameters[density],
+                        .coefficients = parameters[coefficients],
+                        .rgb = rgb,
+                        .d_raw = d_densities,
+                        .d_rgb = d_rgb,
+                        .d_density = gradient[density],
+                        .d_coefficients = gradient[coefficients]});
+}
+
+namespace {
+
+const PlannedProgramRegistrar program({
+    .name = "the trainer of voxels",
+    .ops = {"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd", "visible_limit",
+            "ray_weights", "spread_samples", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
+            "composite_bwd", "composite_loss_bwd", "weighted_sum", "all_finite", "voxel_sh_bwd", "adam",
+            // Only if the config asks for them.
+            "variation_points", "axpy", "total_variation_fwd", "total_variation_bwd"},
+    .fused = "composite_loss_bwd",
+    .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},
+});
+
+/// Returns the typical rows after pruning of the finest grid, for a scene with surfaces: some cells on each
+/// side of them.
+int64_t usual_rows(const VoxelConfig& c) { return std::min(c.max_rows, 10 * c.grid * c.grid); }
+
+}  // namespace
+
+std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training) {
+  const int64_t samples = c.batch_samples, rays = VoxelStep::usual_rays(samples), rows = usual_rows(c);
+  const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} of {} rays", all, rays);
+  const VoxelShFwd::Shape colors = {.n = samples, .grid = c.grid, .rows = rows, .basis = c.basis()};
+  VoxelShFwd::Shape densities = colors;
+  densities.basis = 0;
+  densities.n = 2 * samples;
+  std::vector<PlannedCall> calls = {
+      planned<VoxelMarch>({.rays = rays, .grid = c.grid, .capacity = VoxelStep::march_capacity(c, c.grid)},
+                          fmt::format("{} rays", rays)),
+      planned<VoxelShFwd>(densities, fmt::format("{} densities", 2 * samples)),
+      planned<VoxelShFwd>(colors, all)};
+  Memory memory;
+  const VoxelStep step(memory, c, c.grid, rows, {.views = 1, .pixels = training ? samples : 0}, {});
+  MeasureOps measured(memory);
+  if (!training) {
+    step.picture(measured);
+    add_other_calls(measured, calls);
+    return calls;
+  }
+  const auto add = [&](const std::vector<PlannedCall>& more) {
+    calls.insert(calls.end(), more.begin(), more.end());
+  };
+  add({planned<VoxelShBwd>(colors, all), planned<CompositeFwd>({.rays = rays, .samples = samples}, beams),
+       planned<CompositeBwd>({.rays = rays, .samples = samples}, beams),
+       planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, beams)});
+  add(adam_calls(rows, 1));
+  add(adam_calls(rows * 3 * c.basis(), 3 * c.basis()));
+  step.loss_and_gradient(measured);
+  step.update(measured);
+  add_other_calls(measured, calls);
+  return calls;
 }
 
 }  // namespace klab

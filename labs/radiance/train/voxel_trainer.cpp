@@ -44,14 +44,15 @@ VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const 
 /// Builds everything that depends on the grid and its rows. The optimizer starts without state.
 void VoxelTrainer::build() {
   const int64_t rows = model_.rows(), numbers = 3 * config_.basis();
-  runner_.reset();  // first, so that old and new memory never coexist
-  lists_.reset();
+  ops_.reset();  // first, so that old and new memory never coexist
+  programs_.reset();
+  memory_.reset();
   moments_ = {OptimizerState(rows, 1), OptimizerState(rows * numbers, numbers)};
-  lists_ = std::make_unique<VoxelStep>(config_, model_.grid, rows, view_data_of(scene_), sizes_,
-                                       part_of(share_, std::array{rows, rows * numbers}));
-  loss_ = lists_->loss(fused());
-  runner_ = std::make_unique<Runner>(lists_->arena, backend_);
-  const VoxelStep::Tensors& t = lists_->t;
+  memory_ = std::make_unique<Memory>(backend_);
+  ops_ = std::make_unique<RunOps>(*memory_);
+  programs_ = std::make_unique<VoxelStep>(*memory_, config_, model_.grid, rows, view_data_of(scene_), sizes_,
+                                          part_of(share_, std::array{rows, rows * numbers}));
+  const VoxelStep& t = *programs_;
   const Array<float>* const parameters[] = {&model_.density, &model_.coefficients};
   std::vector<LearnedArray> learned;
   for (size_t k = 0; k < 2; ++k) {
@@ -61,24 +62,24 @@ void VoxelTrainer::build() {
                        .host_gradient = {g.data(), size_t(g.size())},
                        .host_parameters = {parameters[k]->data(), size_t(parameters[k]->size())},
                        .group = k == VoxelStep::density ? 1 : numbers});
-    runner_->mirror(t.parameters[k], parameters[k]->data());
-    runner_->mirror(t.gradient[k], moments_[k].gradient.data());
-    runner_->mirror(t.m[k], moments_[k].m.data());
-    runner_->mirror(t.v[k], moments_[k].v.data());
-    runner_->mirror(t.steps[k], moments_[k].steps.data());
+    memory_->mirror(t.parameters[k], parameters[k]->data());
+    memory_->mirror(t.gradient[k], moments_[k].gradient.data());
+    memory_->mirror(t.m[k], moments_[k].m.data());
+    memory_->mirror(t.v[k], moments_[k].v.data());
+    memory_->mirror(t.steps[k], moments_[k].steps.data());
   }
   shared_ = SharedBatch(share_, learned);
-  runner_->mirror(t.links, model_.links.data());
-  runner_->mirror(t.bits, model_.occupancy.data());
+  memory_->mirror(t.links, model_.links.data());
+  memory_->mirror(t.bits, model_.occupancy.data());
   const ViewLoader views(scene_, t.views);
-  views.tie(*runner_);
-  runner_->allocate();
-  views.write(*runner_);
+  views.tie(*memory_);
+  memory_->allocate();
+  views.write(*memory_);
   if (config_.total_variation > 0) {
     const std::vector<float> ones(size_t(VoxelStep::kVariationPoints), 1.0F);
-    runner_->write(t.ones, ones.data(), ones.size() * sizeof(float));
+    memory_->write(t.ones, ones.data(), ones.size() * sizeof(float));
   }
-  runner_->push();
+  memory_->push();
   colored_ = false;
 }
 
@@ -113,7 +114,7 @@ std::vector<uint8_t> VoxelTrainer::seen_rows() const {
 bool VoxelTrainer::change(int64_t factor) {
   constexpr int64_t kPatience = 16;  // steps between attempts
   if (step_ % kPatience != 0) return false;
-  runner_->pull();
+  memory_->pull();
   // Every trainer counts the steps of the rows that it updates; all must remove the same rows.
   Array<int32_t>& steps = moments_[VoxelStep::density].steps;
   if (share_.collect)
@@ -128,12 +129,12 @@ bool VoxelTrainer::change(int64_t factor) {
 }
 
 const VoxelModel& VoxelTrainer::model() const {
-  runner_->pull();
+  memory_->pull();
   return model_;
 }
 
 Array<float>& VoxelTrainer::gradient(VoxelStep::Table table) {
-  runner_->pull(lists_->t.gradient[table]);
+  memory_->pull(programs_->gradient[table]);
   return moments_[table].gradient;
 }
 
@@ -158,12 +159,12 @@ StepNumbers VoxelTrainer::numbers() const {
 
 StepReport VoxelTrainer::loss_and_gradient() {
   StepNumbers n = numbers();
-  const VoxelStep::Tensors& t = lists_->t;
-  runner_->write(t.numbers, &n, sizeof n);
-  runner_->set(t.rays, n.rays);
-  runner_->run(loss_, plan_, profile_);
-  runner_->wait();
-  runner_->read(&n, t.numbers, sizeof n);
+  const VoxelStep& t = *programs_;
+  memory_->write(t.numbers, &n, sizeof n);
+  memory_->set(t.rays, n.rays);
+  ops_->run("loss", plan_, profile_, [&](Ops& ops) { programs_->loss_and_gradient(ops); });
+  memory_->wait();
+  memory_->read(&n, t.numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;
   colored_ = !fused();
@@ -177,8 +178,8 @@ StepReport VoxelTrainer::loss_and_gradient() {
   report.loss = double(n.loss);
   report.rays = n.whole;
   int32_t samples = 0, marched = 0;
-  runner_->read(&samples, t.begin + drawn_, sizeof samples);
-  runner_->read(&marched, t.ray_begin + drawn_, sizeof marched);
+  memory_->read(&samples, t.begin.from(drawn_), sizeof samples);
+  memory_->read(&marched, t.ray_begin.from(drawn_), sizeof marched);
   report.samples = samples;
   report.marched = marched;
   return report;
@@ -186,7 +187,7 @@ StepReport VoxelTrainer::loss_and_gradient() {
 
 StepReport VoxelTrainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  const StepReport report = shared_.add_up(*runner_, profile_, [&](int64_t part) {
+  const StepReport report = shared_.add_up(*memory_, profile_, [&](int64_t part) {
     part_ = part;
     return loss_and_gradient();
   });
@@ -195,15 +196,15 @@ StepReport VoxelTrainer::shared_loss_and_gradient() {
 }
 
 std::vector<std::span<const float>> VoxelTrainer::parameters() const {
-  runner_->pull();
+  memory_->pull();
   return {{model_.density.data(), size_t(model_.density.size())},
           {model_.coefficients.data(), size_t(model_.coefficients.size())}};
 }
 
 double VoxelTrainer::batch_psnr() {
-  if (!colored_) runner_->run(lists_->color, plan_, profile_);
+  if (!colored_) ops_->run("color", plan_, profile_, [&](Ops& ops) { programs_->composite(ops); });
   colored_ = true;
-  return batch_psnr_of(*runner_, lists_->t.rays, lists_->t.color, lists_->t.target, whole_);
+  return batch_psnr_of(*memory_, *programs_, whole_);
 }
 
 void VoxelTrainer::optimize(double progress) {
@@ -213,21 +214,21 @@ void VoxelTrainer::optimize(double progress) {
              float(config_.epsilon), 0.0F};
   n.networks = n.table;
   n.networks.rate = float(config_.color_rate * factor);
-  runner_->write(lists_->t.numbers, &n, sizeof n);
-  runner_->run(lists_->update, plan_, profile_);
-  shared_.complete(*runner_, profile_);
+  memory_->write(programs_->numbers, &n, sizeof n);
+  ops_->run("update", plan_, profile_, [&](Ops& ops) { programs_->update(ops); });
+  shared_.complete(*memory_, profile_);
 }
 
 void VoxelTrainer::collect_state() {
   if (!share_.collect) return;
-  runner_->pull();
+  memory_->pull();
   const auto all = [](const auto& array) { return std::span(array.data(), size_t(array.size())); };
   for (size_t k = 0; k < 2; ++k) {
     shared_.collect(k, all(moments_[k].m), 1, false);
     shared_.collect(k, all(moments_[k].v), 1, false);
     shared_.collect(k, all(moments_[k].steps), k == VoxelStep::density ? 1 : 3 * config_.basis(), false);
   }
-  if (!backend_.in_host_memory) runner_->push();
+  if (!backend_.in_host_memory) memory_->push();
 }
 
 StepReport VoxelTrainer::step(double progress) {
@@ -246,7 +247,7 @@ StepReport VoxelTrainer::step(double progress) {
 
 void VoxelTrainer::save(const std::filesystem::path& file,
                         const std::map<std::string, std::string>& extra) const {
-  runner_->pull();
+  memory_->pull();
   std::map<std::string, std::string> metadata = model_.metadata();
   metadata.insert(extra.begin(), extra.end());
   metadata["trainer"] =
@@ -276,7 +277,7 @@ void VoxelTrainer::restore(const TensorFile& file) {
   step_ = step;
   rays_next_ = rays;
   changes_ = changes;
-  runner_->push();
+  memory_->push();
 }
 
 }  // namespace klab

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "harness/program/run_ops.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/field_trainer.h"
 #include "labs/radiance/train/shared_batch.h"
@@ -22,7 +23,7 @@ class VoxelTrainer : public FieldTrainer {
   int64_t steps_done() const override { return step_; }
   double occupied_share() const override;
   Profile& profile() override { return profile_; }
-  const Runner::Counts& host_counts() const override { return runner_->counts(); }
+  const HostCounts& host_counts() const override { return memory_->counts(); }
   void save(const std::filesystem::path& file,
             const std::map<std::string, std::string>& extra) const override;
   void restore(const TensorFile& file) override;
@@ -62,9 +63,9 @@ class VoxelTrainer : public FieldTrainer {
   mutable Profile profile_;
   VoxelModel model_;
   std::array<OptimizerState, 2> moments_;  // by VoxelStep::Table
-  std::unique_ptr<VoxelStep> lists_;
-  OpList loss_;
-  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<VoxelStep> programs_;
+  std::unique_ptr<RunOps> ops_;
   int64_t step_ = 0, changes_ = 0;
   int64_t rays_next_, drawn_ = 0, whole_ = 0;
   bool colored_ = false;

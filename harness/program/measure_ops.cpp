@@ -1,0 +1,49 @@
+#include "harness/program/measure_ops.h"
+
+#include <algorithm>
+
+#include "harness/check/cases.h"
+
+namespace klab {
+
+int64_t MeasureOps::bytes_used() const {
+  int64_t sum = 0;
+  for (size_t i = 0; i < used_.size(); ++i)
+    if (used_[i]) sum += memory_.tensors()[i].bytes();
+  return sum;
+}
+
+// Before a memory is allocated, a tensor's address is that of its declaration.
+void MeasureOps::do_call(const OpCall& call) {
+  for (size_t i = 0; i < used_.size(); ++i)
+    for (const void* tensor : call.tensors)
+      if (tensor == &memory_.tensors()[i]) used_[i] = true;
+  if (call.op.empty()) return;
+  const std::string op(call.op);
+  const std::vector<int64_t> shape(call.shape.begin(), call.shape.end());
+  const auto same = std::ranges::find_if(
+      calls_, [&](const PlannedCall& other) { return other.op == op && other.shape == shape; });
+  if (same != calls_.end()) {
+    same->times += 1;
+    return;
+  }
+  calls_.push_back({op, shape, shape_text(find_op(op)->op, shape), 1, {}});
+  for (size_t i = 0; i < call.slots.size(); ++i)
+    if (call.slots[i].optional && call.tensors[i] != nullptr)
+      calls_.back().given.push_back(call.slots[i].name);
+}
+
+bool MeasureOps::do_fused(const OpCall& call) {
+  do_call(call);
+  return false;
+}
+
+void add_other_calls(const MeasureOps& measured, std::vector<PlannedCall>& calls) {
+  const size_t known = calls.size();
+  for (const PlannedCall& call : measured.calls())
+    if (std::none_of(calls.begin(), calls.begin() + std::ptrdiff_t(known),
+                     [&](const PlannedCall& other) { return other.op == call.op; }))
+      calls.push_back(call);
+}
+
+}  // namespace klab
