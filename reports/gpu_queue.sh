@@ -3,7 +3,7 @@
 # what that decides. Made for a GPU that is lent by the minute: it ends after N seconds (default 250), and what was measured by
 # then is kept in FOLDER/<machine>/ (default: reports/recorded/<machine>/ next to this file):
 #
-#   gpu_rows_queue_OP_SIZES.csv   times, a rung beside its parent, both interleaved
+#   gpu_rows_queue_OP_SIZES.csv   times, a rung and its parent, interleaved
 #   gpu_sources.csv               digests of the code that was timed
 #   gpu_queue.txt                 what the rules decide, and which rungs were wrong or not reached
 #

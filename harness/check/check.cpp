@@ -94,7 +94,7 @@ enum class ShapeKind {
 };
 
 // The last is smaller and larger than those before it: what was made for another number is too much and too little.
-constexpr int kNumbersOfThreads[] = {5, 1, 3, 2};
+constexpr int kNumbersOfThreads[] = {5, 1, 3, 2}, kManyThreads = 65;
 
 // One shape of the check, its inputs and references shared by all variants.
 class ShapeCheck {
@@ -153,7 +153,7 @@ class ShapeCheck {
   }
 
   // Several numbers of threads, one call after the other in the same buffers. A variant that works alone at this size is
-  // called once.
+  // called twice.
   void check_threads(Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_,
                 offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
@@ -162,7 +162,13 @@ class ShapeCheck {
       trial.with_threads(threads);
       if (auto failure = run(trial, givens_.front(), progress, true))
         return progress.result.failures.push_back(std::move(*failure));
-      if (trial.threads_seen() == 1 && threads == kNumbersOfThreads[0]) return;
+      if (trial.threads_seen() > 1 || threads != kNumbersOfThreads[0]) continue;
+      // It may still ask how many there are. Arrays with a place for each thread have 8, 16 or 64 of them.
+      if (!supports(*progress.variant, kManyThreads)) return;
+      trial.with_threads(kManyThreads);
+      if (auto failure = run(trial, givens_.front(), progress, true))
+        progress.result.failures.push_back(std::move(*failure));
+      return;
     }
   }
 
