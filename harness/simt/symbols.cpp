@@ -264,13 +264,13 @@ void each_scope_at(const void* return_address, const std::function<void(Dwarf_Di
   Dwfl_Module* m = debug_for(return_address).at(return_address);
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = m != nullptr ? dwfl_module_addrdie(m, address, &bias) : nullptr;
-  Dwarf_Die* innermost = nullptr;
-  if (unit == nullptr || dwarf_getscopes(unit, address - bias, &innermost) <= 0) return;
+  Dwarf_Die* deepest = nullptr;
+  if (unit == nullptr || dwarf_getscopes(unit, address - bias, &deepest) <= 0) return;
   Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&innermost[0], &scopes);
+  const int count = dwarf_getscopes_die(&deepest[0], &scopes);
   for (int k = 0; k < count; ++k) each(&scopes[k]);
   std::free(scopes);
-  std::free(innermost);
+  std::free(deepest);
 }
 
 std::string short_name(const std::string& mangled) {
