@@ -185,18 +185,18 @@ class Chooser {
     for (size_t d = 0; d < sizes_.size() && sizes_.size() > 1; ++d) {
       if (is_parameter(op_, d)) continue;
       for (size_t k = sizes_[d].size() / 2; k < sizes_[d].size(); ++k)
-        for (int attempt = 0; attempt < 4; ++attempt) {
-          Shape shape(sizes_.size());
-          for (size_t e = 0; e < shape.size(); ++e) {
-            const auto one = std::ranges::lower_bound(sizes_[e], 1);
-            const auto choices = uint64_t(sizes_[e].end() - one);
-            shape[e] =
-                choices == 0 ? sizes_[e].back() : one[int64_t(random_() % std::min<uint64_t>(choices, 2))];
+        for (const uint64_t least : {2, 8})  // of the others: the smallest two sizes, or the smallest eight
+          for (int attempt = 0; attempt < 4; ++attempt) {
+            Shape shape(sizes_.size());
+            for (size_t e = 0; e < shape.size(); ++e) {
+              const auto one = std::ranges::lower_bound(sizes_[e], 1);
+              const auto choices = uint64_t(sizes_[e].end() - one);
+              shape[e] = choices == 0 ? sizes_[e].back() : one[int64_t(random_() % std::min(choices, least))];
+            }
+            shape[d] = about(d, k);
+            const double w = cost(shape);
+            if (w >= 0 && w <= budget_ / 32 && add(shape)) break;
           }
-          shape[d] = about(d, k);
-          const double w = cost(shape);
-          if (w >= 0 && w <= budget_ / 32 && add(shape)) break;
-        }
     }
   }
 
