@@ -26,7 +26,7 @@ void check_ops(std::span<const Selected> selection, const CheckOptions& options,
 /// Sends the answer of such a process, as JSON, to the process that started it.
 void send_answer(const std::string& json);
 
-/// Prepares such a process: keeps notes of what it is doing in this file, tells that it is alive, and ends it when the process
+/// Prepares such a process: keeps notes of what it is doing in this file, shows that it is alive, and ends it when the process
 /// that started it has ended.
 void work_for_another(const std::string& notes);
 

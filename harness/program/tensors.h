@@ -36,7 +36,7 @@ class Count {
   int64_t usual() const;
   /// Returns the size that memory is counted at.
   int64_t most() const { return factor_ * most_; }
-  operator int64_t() const { return now(); }  // NOLINT: that is what it is for
+  operator int64_t() const { return now(); }  // NOLINT: its purpose
   bool is_fixed() const { return memory_ == nullptr; }
 
   /// Returns the slice [begin, begin + most) of this size.
@@ -72,7 +72,7 @@ class Handle : public TensorPlace {
   requires(std::is_same_v<const U, T>) Handle(const Handle<U>& other)
       : TensorPlace(other) {}  // NOLINT: as a pointer does
 
-  operator T*() const { return static_cast<T*>(address()); }  // NOLINT: that is what it is for
+  operator T*() const { return static_cast<T*>(address()); }  // NOLINT: its purpose
   /// Returns row r: rows follow each other at the present number of columns.
   Handle row(int64_t r) const { return moved(r, 0); }
   /// Returns the place that many elements further on.

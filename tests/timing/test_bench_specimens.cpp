@@ -20,7 +20,7 @@ BenchOptions many_rounds() {
   return o;
 }
 
-/// Times a specimen next to a right variant and returns what it is accused of. The right one must pass.
+/// Times a specimen next to a right variant and returns the accusation. The right one must pass.
 template <class Contract, class Run>
 std::string accusation(Run run, int64_t n, Run good_run = Run([](const auto& x) { right(x); })) {
   const Variant good = variant<Contract>("01_good", std::move(good_run));
