@@ -85,12 +85,19 @@ TEST_F(Interrupt, RunWritesRowsAndReport) {
   EXPECT_NE(report.str().find("The run was interrupted"), std::string::npos);
 }
 
+// On a busy machine the signal may come only after a lab or two. Then these are finished, and no more is lost.
 TEST_F(Interrupt, TourInPartsKeepsFinishedLabsOnly) {
-  std::ofstream(folder_ / "labs") << "01_vector_add\n02_window_sum\n";
+  const std::vector<std::string> open = {"02_window_sum", "03_transpose", "04_softmax", "05_matmul"};
+  std::ofstream labs(folder_ / "labs");
+  labs << "01_vector_add\n";
+  for (const std::string& lab : open) labs << lab << "\n";
+  labs.close();
   std::ofstream(folder_ / "01_vector_add.done") << "right\n";
   EXPECT_EQ(interrupted_after_a_ladder({"run", "--parts", folder_.string(), "--out", "rows.csv"}), 130);
   EXPECT_EQ(said_.find("vector_add"), std::string::npos) << "a finished lab ran again: " << said_;
-  EXPECT_FALSE(fs::exists(folder_ / "02_window_sum.done"));
+  EXPECT_FALSE(fs::exists(folder_ / (open.back() + ".done")));
+  for (const std::string& lab : open)
+    EXPECT_EQ(fs::exists(folder_ / (lab + ".done")), fs::exists(folder_ / (lab + ".csv"))) << lab;
   expect_partial_rows(folder_ / "rows.csv");
 }
 
