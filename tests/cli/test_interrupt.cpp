@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
@@ -64,7 +65,8 @@ class Interrupt : public testing::Test {
     const Recording run = read_csv(file.string(), true);
     EXPECT_FALSE(run.complete);
     ASSERT_FALSE(run.rows.empty());
-    EXPECT_FALSE(run.rows.front().seconds.empty());
+    // Not the first row's: beside other work one call of a naive rung may be too slow to time.
+    EXPECT_TRUE(std::ranges::any_of(run.rows, [](const Row& row) { return !row.seconds.empty(); }));
   }
 
   fs::path folder_;
