@@ -65,7 +65,7 @@ class Interrupt : public testing::Test {
     const Recording run = read_csv(file.string(), true);
     EXPECT_FALSE(run.complete);
     ASSERT_FALSE(run.rows.empty());
-    // Not the first row's: beside other work one call of a naive rung may be too slow to time.
+    // Not the first row: a call of a naive rung may be too slow to time on a busy machine.
     EXPECT_TRUE(std::ranges::any_of(run.rows, [](const Row& row) { return !row.seconds.empty(); }));
   }
 

@@ -54,7 +54,7 @@ must "a program of CUDA" "$own" trace "$source_dir/tests/programs/scan.cu"
 has "$tmp/log" "scan passed" "a program of CUDA"
 must klab-nvcc "$tmp/installed/bin/klab-nvcc" "$source_dir/tests/programs/histogram.cu" -o "$tmp/histogram"
 must "what klab-nvcc made" "$tmp/histogram"
-# Other work, such as the tests beside this one, may leave no usable session. Then there is no baseline, and that is said.
+# On a busy machine no session may be usable. Then klab refuses the baseline and names the reason.
 code=0
 "$own" bench --quick --baseline first --sessions 4 >"$tmp/log" 2>&1 || code=$?
 if [[ $code -eq 0 ]]; then
