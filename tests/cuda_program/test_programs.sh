@@ -149,10 +149,6 @@ echo '__global__ void k(int* x) {
 }
 int main() {}' >ptx.cu
 refused ptx "ptx.cu:2" "wgmma.fence.sync.aligned"
-echo '__global__ void child() {}
-__global__ void parent() { child<<<1, 1>>>(); }
-int main() {}' >dynamic.cu
-refused dynamic "dynamic.cu:2" "dynamic parallelism"
 cp /bin/true binary
 code 2 binary "$klab" trace ./binary
 has out "a program without its source cannot be traced" binary
