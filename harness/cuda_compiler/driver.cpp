@@ -226,6 +226,11 @@ class Build {
     add(c, {"-fpreprocessed", "-x", "c++", "-c", rewritten.string(), "-o", object.string()});
     int compiled = say_and_run(c, words);
     if (o_.dry) return 0;
+    // A statement was taken for the declaration of a variable, or the variable cannot be filled.
+    if (compiled != 0 && whole(words).find("::unset") != std::string::npos) {
+      std::ofstream(rewritten, std::ios::binary) << rewrite(whole(preprocessed), is_foreign, false).text;
+      compiled = say_and_run(c, words);
+    }
     if (compiled != 0 && whole(words).find("inlining failed in call to") != std::string::npos) {
       std::string text = whole(rewritten);
       const std::string always = kAlwaysInline;

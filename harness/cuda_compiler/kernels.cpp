@@ -158,20 +158,33 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
     if (to == from + 1 && s.is(from, "void")) continue;
     parameters.push_back(parameter(s, from, to, "klab_p" + std::to_string(unnamed++)));
   }
-  // The launching function, with the head as written.
-  std::string launcher = " " + s.plain(head, h.open) + "(" + joined(parameters, Joined::parameters);
+  // The launching function, with the head as written. A kernel that launches itself needs its declaration first.
+  const bool launches_itself = !h.specialized && [&] {
+    for (size_t k = body; k < s.close_of(body); ++k)
+      if (s.is(k, s[h.name].text) && s.is(k + 1, "<")) return true;
+    return false;
+  }();
+  std::string launcher = " " + s.plain(head, h.open);
+  std::string again = launcher;           // without defaults
   if (h.is_template && !h.specialized) {  // unnamed parameters have been named; defaults are kept
-    std::string list;
+    std::string list, plain;
     int t = 0;
     for (const auto& [from, to] : at_commas(s, head + 2, h.behind_templates - 1)) {
       const Named& p = h.template_parameters[size_t(t++)];
       size_t end = from;
       while (end < to && !s.is(end, "=")) ++end;
+      plain += (plain.empty() ? "" : ", ") + p.text;
       list += (list.empty() ? "" : ", ") + p.text +
               (s.plain(from, to).find('=') != std::string::npos && end < to ? " " + s.plain(end, to) : "");
     }
-    launcher = " template <" + list + "> " + s.plain(h.behind_templates, h.open) + "(" +
-               joined(parameters, Joined::parameters);
+    launcher = " template <" + list + "> " + s.plain(h.behind_templates, h.open);
+    again = " template <" + plain + "> " + s.plain(h.behind_templates, h.open);
+  }
+  launcher += "(" + joined(parameters, Joined::parameters);
+  if (launches_itself) {
+    s.insert_before(head, launcher + ");");
+    for (Named& p : parameters) p.standard.clear();
+    launcher = again + "(" + joined(parameters, Joined::parameters);
   }
   launcher += ") { ::klab::program::launch(" + h.bounds + ", &" + own;
   if (h.is_template && !h.specialized) launcher += "<" + joined(h.template_parameters, Joined::names) + ">";

@@ -29,7 +29,7 @@ constexpr const char* kDeviceZero =
 
 class Rewriter {
  public:
-  explicit Rewriter(Source& s) : s_(s) { scopes_.push_back({}); }
+  Rewriter(Source& s, bool unset) : s_(s), unset_(unset) { scopes_.push_back({}); }
 
   Rewritten run() {
     for (size_t i = 0; i < s_.size(); ++i) {
@@ -53,16 +53,14 @@ class Rewriter {
       if (scopes_.size() > 1) scopes_.pop_back();
       head_ = i + 1;
     } else if (t.is(";")) {
+      if (unset_ && t.ours && head_ < i && scopes_.back().device && scopes_.back().kind != Kind::type &&
+          !is_device_library(*t.file))
+        rewrite_declaration(s_, head_, i);
       head_ = i + 1;
     } else if (t.is(":") && i > 0 &&
                (s_.is(i - 1, "public") || s_.is(i - 1, "private") || s_.is(i - 1, "protected"))) {
       head_ = i + 1;
     } else if (t.is("<") && t.ours && s_.is(i + 1, "<") && s_.is(i + 2, "<") && s_[i + 1].at == t.at + 1) {
-      if (scopes_.back().device)
-        s_.fail(i,
-                "a kernel is launched from device code: dynamic parallelism is not supported on the host; "
-                "launch it "
-                "from host code");
       rewrite_launch(s_, i);
       ++launches_;
     } else if (t.ours && scopes_.back().device && !is_device_library(*t.file)) {
@@ -257,6 +255,7 @@ class Rewriter {
   }
 
   Source& s_;
+  bool unset_;
   std::vector<Scope> scopes_;
   size_t head_ = 0;  // first token of the declaration or statement
   int kernels_ = 0, launches_ = 0;
@@ -264,9 +263,9 @@ class Rewriter {
 
 }  // namespace
 
-Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file)) {
+Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file), bool unset) {
   Source source(preprocessed, tokenize(preprocessed, is_foreign));
-  return Rewriter(source).run();
+  return Rewriter(source, unset).run();
 }
 
 }  // namespace klab::cuda_compiler

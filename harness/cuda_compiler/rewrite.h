@@ -6,6 +6,7 @@
 //   __global__ void k(x)   a function that runs one thread, followed by k itself, which launches it
 //   __shared__ T a[8]      a variable of the host thread that runs the block
 //   extern __shared__      the block's dynamic shared memory
+//   T v;                   in device code: T v; ::klab::program::unset(v);
 //   __constant__ __device__ __managed__    variables, the first two in sections of their own
 #pragma once
 
@@ -29,7 +30,9 @@ struct Rewritten {
   int kernels = 0, launches = 0;
 };
 
-/// Rewrites the text. `is_foreign` selects files that are left unchanged. Throws Unsupported.
-Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file));
+/// Rewrites the text. `is_foreign` selects files that are left unchanged; `unset`: whether local variables without a value
+/// are marked. Throws Unsupported.
+Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file),
+                  bool unset = true);
 
 }  // namespace klab::cuda_compiler

@@ -68,6 +68,10 @@ void rewrite_shift(Source& s, size_t i, size_t head);
 /// function returns in memory or in several registers is stored by the call itself.
 void rewrite_assignment(Source& s, size_t i);
 
+/// Behind the local variables of a kernel that tokens [head, end) declare without a value, inserts calls that mark them as
+/// not set. `end` is the ;.
+void rewrite_declaration(Source& s, size_t head, size_t end);
+
 /// Marks a call of CUDA's runtime in host code whose error is dropped.
 void rewrite_unasked(Source& s, size_t i);
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <set>
 
-#include "harness/cuda_program/state.h"
+#include "harness/cuda_program/stream_state.h"
 #include "harness/simt/memory.h"
 
 namespace klab::program {
@@ -21,12 +21,13 @@ Side side_of(const void* p, size_t bytes) {
   }
   if (a->live && a->home != simt::Home::device && c >= a->begin && c + bytes <= a->begin + a->bytes)
     return Side::device;
-  if (!a->live || c < a->begin || c + bytes > a->begin + a->bytes) {
-    add_host_finding(a->live ? simt::Kind::out_of_bounds : simt::Kind::use_after_free,
-                     "a copy or fill of " + std::to_string(bytes) + " bytes in " + a->name + " (" +
-                         std::to_string(a->bytes) + " bytes), " +
-                         (a->live ? "byte " + std::to_string(c - a->begin) + " on, does not fit"
-                                  : "which has been freed"));
+  const bool live = a->live && !a->given_back;
+  if (!live || c < a->begin || c + bytes > a->begin + a->bytes) {
+    add_host_finding(
+        live ? simt::Kind::out_of_bounds : simt::Kind::use_after_free,
+        "a copy or fill of " + std::to_string(bytes) + " bytes in " + a->name + " (" +
+            std::to_string(a->bytes) + " bytes), " +
+            (live ? "byte " + std::to_string(c - a->begin) + " on, does not fit" : "which has been freed"));
     throw Failed{cudaErrorInvalidValue};
   }
   return Side::device;
@@ -104,6 +105,28 @@ void copy_3d(const cudaMemcpy3DParms& p) {
   for (size_t z = 0; z < p.extent.depth; ++z)
     for (size_t y = 0; y < p.extent.height; ++y)
       copy(to.row(y, z), from.row(y, z), p.extent.width * texel, cudaMemcpyDefault);
+}
+
+Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
+                    cudaMemcpyKind kind, bool from_symbol) {
+  require(simt::module_at(symbol) != nullptr && !simt::is_device(symbol), cudaErrorInvalidSymbol);
+  require(offset + bytes <= symbol_bytes);
+  require(kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice ||
+              kind == (from_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice),
+          cudaErrorInvalidMemcpyDirection);
+  char* at = static_cast<char*>(symbol) + offset;
+  return [=] {
+    require(bytes == 0 || other != nullptr);
+    const bool device = side_of(other, bytes) == Side::device && !both(other);
+    if (kind != cudaMemcpyDefault) require(both(other) || device == (kind == cudaMemcpyDeviceToDevice));
+    if (!device) simt::host_copy(0, !from_symbol, bytes);
+    if (from_symbol) {
+      std::memcpy(other, at, bytes);
+      if (device) simt::mark_defined(other, bytes, true);
+    } else {
+      std::memcpy(at, other, bytes);
+    }
+  };
 }
 
 void fill(void* p, int value, size_t bytes) {
@@ -250,24 +273,7 @@ cudaError_t klab_cuda_symbol(const void* symbol, size_t, void** address) {
 cudaError_t klab_cuda_copy_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
                                   cudaMemcpyKind kind, int from_symbol, int async, cudaStream_t stream) {
   return api([&] {
-    require(simt::module_at(symbol) != nullptr && !simt::is_device(symbol), cudaErrorInvalidSymbol);
-    require(offset + bytes <= symbol_bytes);
-    require(kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice ||
-                kind == (from_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice),
-            cudaErrorInvalidMemcpyDirection);
-    char* at = static_cast<char*>(symbol) + offset;
-    const Work work = [=] {
-      require(bytes == 0 || other != nullptr);
-      const bool device = side_of(other, bytes) == Side::device && !both(other);
-      if (kind != cudaMemcpyDefault) require(both(other) || device == (kind == cudaMemcpyDeviceToDevice));
-      if (!device) simt::host_copy(0, !from_symbol, bytes);
-      if (from_symbol) {
-        std::memcpy(other, at, bytes);
-        if (device) simt::mark_defined(other, bytes, true);
-      } else {
-        std::memcpy(at, other, bytes);
-      }
-    };
+    const Work work = work_of_symbol(symbol, symbol_bytes, other, bytes, offset, kind, from_symbol != 0);
     if (async) return enqueue(stream, work);
     now(work, true);
   });

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "harness/cuda_program/children.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/memory.h"
@@ -178,6 +179,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
 cudaError_t cudaDeviceSynchronize() {
+  refuse_in_kernel("cudaDeviceSynchronize");
   return api([] {
     klab::program::require_no_capture();
     klab::program::synchronized(nullptr, true);

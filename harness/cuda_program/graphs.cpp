@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/stream_state.h"
 
 using namespace klab::program;
@@ -25,6 +26,17 @@ std::vector<const CUgraphNode_st*> in_order(const CUgraph_st& graph) {
   }
   return list;
 }
+
+std::vector<std::shared_ptr<GraphMemory>> memory_of(const std::vector<const CUgraphNode_st*>& nodes) {
+  std::vector<std::shared_ptr<GraphMemory>> list;
+  for (const auto* node : nodes)
+    if (node->memory != nullptr) list.push_back(node->memory);
+  return list;
+}
+bool has_memory_nodes(const CUgraph_st& graph) {
+  return std::ranges::any_of(graph.nodes,
+                             [](const auto& n) { return n->memory != nullptr || n->freed != nullptr; });
+}
 }  // namespace
 
 extern "C" {
@@ -45,19 +57,27 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
     *count = graph->nodes.size();
   });
 }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph,
+                                          unsigned long long flags) {
   return api([&] {
     require(exec != nullptr && graph != nullptr);
     auto made = std::make_unique<CUgraphExec_st>();
     made->nodes = in_order(*graph);
     for (const auto* node : made->nodes) made->work.push_back(node->work);
+    made->memory = memory_of(made->nodes);
+    made->frees_on_launch = (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
     *exec = made.release();
   });
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   return api([&] {
     require(exec != nullptr);
-    enqueue(stream, [work = exec->work] {
+    // A launch cannot allocate what an earlier one has not freed.
+    if (!exec->frees_on_launch)
+      require(std::ranges::none_of(exec->memory, [](const auto& m) { return m->is_taken(); }));
+    enqueue(stream, [work = exec->work, memory = exec->memory] {
+      for (const auto& m : memory)
+        if (m->is_taken()) m->give_back();
       for (const Work& w : work) w();
     });
   });
@@ -74,6 +94,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return api([&] {
     require(clone != nullptr && graph != nullptr);
+    require(!has_memory_nodes(*graph), cudaErrorNotSupported);
     auto made = std::make_unique<CUgraph_st>();
     std::map<const CUgraphNode_st*, CUgraphNode_st*> same;
     for (const auto& node : graph->nodes) {
@@ -88,14 +109,15 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
 }
 
 namespace {
-void add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-              Work work) {
+CUgraphNode_st& add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                         Work work) {
   require(node != nullptr && graph != nullptr && (after != nullptr || count == 0));
   auto made = std::make_unique<CUgraphNode_st>();
   made->work = std::move(work);
   if (count > 0) made->after.assign(after, after + count);
   *node = made.get();
   graph->nodes.push_back(std::move(made));
+  return **node;
 }
 }  // namespace
 
@@ -170,6 +192,14 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, c
                                      cudaMemcpyKind kind) {
   return api([&] { add_node(node, graph, after, count, work_of_copy(to, from, bytes, kind)); });
 }
+cudaError_t klab_cuda_graph_symbol(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                   size_t count, void* symbol, size_t symbol_bytes, void* other, size_t bytes,
+                                   size_t offset, cudaMemcpyKind kind, int from_symbol) {
+  return api([&] {
+    add_node(node, graph, after, count,
+             work_of_symbol(symbol, symbol_bytes, other, bytes, offset, kind, from_symbol != 0));
+  });
+}
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, const cudaMemsetParams* p) {
   return add_work(node, graph, after, count, p);
@@ -181,6 +211,51 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                   size_t count) {
   return api([&] { add_node(node, graph, after, count, [] {}); });
+}
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                       size_t count, cudaGraph_t child) {
+  return api([&] {
+    require(child != nullptr && child != graph);
+    require(!has_memory_nodes(*child), cudaErrorNotSupported);
+    std::vector<Work> all;
+    for (const auto* each : in_order(*child)) all.push_back(each->work);
+    add_node(node, graph, after, count, [all] {
+      for (const Work& w : all) w();
+    });
+  });
+}
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                     size_t count, cudaMemAllocNodeParams* p) {
+  return api([&] {
+    require(p != nullptr && p->poolProps.allocType == cudaMemAllocationTypePinned &&
+            p->poolProps.location.type == cudaMemLocationTypeDevice && p->poolProps.location.id == 0);
+    const auto memory = std::make_shared<GraphMemory>(p->bytesize);
+    add_node(node, graph, after, count, [memory] { memory->take(); }).memory = memory;
+    p->dptr = memory->address();
+  });
+}
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                    size_t count, void* p) {
+  return api([&] {
+    require(graph_memory_at(p) != nullptr);
+    add_node(node, graph, after, count, [p] { release_device(p); }).freed = p;
+  });
+}
+cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, cudaMemAllocNodeParams* p) {
+  return api([&] {
+    require(node != nullptr && p != nullptr && node->memory != nullptr);
+    *p = {};
+    p->poolProps.allocType = cudaMemAllocationTypePinned;
+    p->poolProps.location = {cudaMemLocationTypeDevice, 0};
+    p->bytesize = node->memory->bytes();
+    p->dptr = node->memory->address();
+  });
+}
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* p) {
+  return api([&] {
+    require(node != nullptr && p != nullptr && node->freed != nullptr);
+    *static_cast<void**>(p) = node->freed;
+  });
 }
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                      const cudaGraphNode_t* to, size_t count) {
@@ -236,6 +311,19 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
       *info = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
     require(same, cudaErrorGraphExecUpdateFailure);
     for (size_t k = 0; k < nodes.size(); ++k) exec->work[k] = nodes[k]->work;
+    exec->memory = memory_of(nodes);
   });
 }
 }
+
+namespace klab::program {
+void* capture_allocation(cudaStream_t stream, size_t bytes) {
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread ||
+      stream->captured == nullptr)
+    return nullptr;
+  const auto memory = std::make_shared<GraphMemory>(bytes);
+  enqueue(stream, [memory] { memory->take(); });
+  stream->captured->nodes.back()->memory = memory;
+  return memory->address();
+}
+}  // namespace klab::program

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "harness/cuda_program/children.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/gpus.h"
@@ -28,15 +29,6 @@ struct Question {
   std::shared_ptr<void> parameters;
 };
 thread_local Question* question = nullptr;
-
-/// Allocates the parameters of a launch, which outlive the call.
-std::shared_ptr<void> room_for(const Call& call, bool made) {
-  void* p = std::aligned_alloc(64, (call.bytes + 63) / 64 * 64 + 64);
-  return {p, [destroy = call.destroy, made](void* q) {
-            if (made) destroy(q);
-            std::free(q);
-          }};
-}
 
 Question ask(const void* function, void** args) {
   require(function != nullptr && simt::module_at(function) != nullptr, cudaErrorInvalidDeviceFunction);
@@ -74,7 +66,10 @@ int blocks_at_once(const Call& call, unsigned threads, size_t shared) {
   return simt::occupancy(gpu, threads, 0, simt::static_shared_bytes(call.body) + shared).blocks;
 }
 
-void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, bool cooperative) {
+void run_children(int level);
+
+void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, bool cooperative,
+         int level = 0) {
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   if (call.max_threads > 0 && threads <= 1024)
     require(threads <= uint64_t(call.max_threads), cudaErrorInvalidValue);
@@ -105,17 +100,55 @@ void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t share
                       .cooperative = cooperative},
                      simt::function_name(call.body));
   } catch (const simt::Error& e) {
+    take_children();
     const cudaError_t error = error_named(e.cuda_name());
     if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
         error == cudaErrorInvalidKernelImage)
       --s.launches;  // it did not begin
     throw;
   }
+  run_children(level + 1);
+}
+
+/// Runs what the kernel that has ended has launched. A launch that fails is a finding, since device code rarely asks.
+void run_children(int level) {
+  for (const Child& c : take_children()) {
+    const std::string name = simt::function_name(c.call.body);
+    const auto fails = [&](const std::string& why) {
+      add_host_finding(simt::Kind::failed_call,
+                       "the launch of " + name + " with " + sizes_of(c.grid) + " blocks of " +
+                           sizes_of(c.block) + " threads by a kernel failed: " + why,
+                       c.place);
+    };
+    if (level >= kMostLevels) {
+      fails("kernels launch kernels over more than " + std::to_string(kMostLevels) + " levels");
+      return;
+    }
+    try {
+      run(c.call, c.parameters.get(), c.grid, c.block, c.shared, false, level);
+    } catch (const Failed&) {
+      fails("more threads than its __launch_bounds__");
+    } catch (const simt::Error& e) {
+      const cudaError_t error = error_named(e.cuda_name());
+      if (error != cudaErrorInvalidConfiguration && error != cudaErrorInvalidValue) throw;
+      fails(e.what());
+    }
+  }
 }
 
 }  // namespace
 
+std::shared_ptr<void> room_for(const Call& call, bool made) {
+  void* p = std::aligned_alloc(64, (call.bytes + 63) / 64 * 64 + 64);
+  return {p, [destroy = call.destroy, made](void* q) {
+            if (made) destroy(q);
+            std::free(q);
+          }};
+}
+
 void configure(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
+  if (simt::running != nullptr && simt::running->lane != nullptr)
+    return configure_child(grid, block, shared, stream, __builtin_return_address(0));
   configured.push_back({grid, block, shared, stream, __builtin_return_address(0)});
 }
 
@@ -131,10 +164,7 @@ bool asked(const Call& call, void (*fill)(void* to, void** from)) {
 }
 
 void launch(const Call& call, const void* parameters) {
-  if (simt::running != nullptr && simt::running->lane != nullptr)
-    simt::running->abandon(
-        {.kind = simt::Kind::trap,
-         .text = "a kernel is called from device code: dynamic parallelism is not supported on the host"});
+  if (simt::running != nullptr && simt::running->lane != nullptr) return launch_child(call, parameters);
   if (configured.empty()) {
     add_host_finding(simt::Kind::program,
                      "kernel " + simt::function_name(call.body) + " is called without <<<>>>");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/memory.h"
 #include "klab_cuda/library_memory.h"
@@ -31,6 +32,7 @@ void* allocate(size_t bytes, simt::Home home, const char* what) {
 
 void release(void* p, bool host) {
   if (p == nullptr) return;
+  if (GraphMemory* memory = graph_memory_at(p); memory != nullptr && !host) return memory->give_back();
   const simt::Allocation* a = simt::allocation_at(p);
   if (a != nullptr && !a->live && a->begin == p)
     add_host_finding(simt::Kind::use_after_free, a->name + " is freed a second time");
@@ -46,6 +48,13 @@ std::map<const char*, size_t>& registered() {
 }
 
 }  // namespace
+
+void* allocate_for_graph(size_t bytes) {
+  require(bytes > 0);
+  return allocate(bytes, simt::Home::device, "memory of a graph");
+}
+void release_device(void* p) { release(p, false); }
+
 }  // namespace klab::program
 
 using namespace klab::program;
@@ -134,7 +143,8 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent extent) {
 cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
   return api([&] {
     require_stream(stream);
-    *p = bytes > 0 ? allocate(bytes, simt::Home::device, "cudaMallocAsync") : nullptr;
+    *p = bytes > 0 ? capture_allocation(stream, bytes) : nullptr;
+    if (bytes > 0 && *p == nullptr) *p = allocate(bytes, simt::Home::device, "cudaMallocAsync");
   });
 }
 cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {

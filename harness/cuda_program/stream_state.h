@@ -27,12 +27,21 @@ void host_waited_for(const StreamClock& work);
 void host_waited_for_all();
 /// Runs work of a stream. `others`: the streams that the legacy stream waits for, or the legacy stream.
 void run_in(CUstream_st& stream, const std::vector<CUstream_st*>& others, const Work& work);
+/// Checks a copy between a variable on the device and other memory, and returns its work.
+Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
+                    cudaMemcpyKind kind, bool from_symbol);
 
 }  // namespace klab::program
+
+namespace klab::program {
+class GraphMemory;
+}
 
 struct CUgraphNode_st {
   klab::program::Work work;
   std::vector<CUgraphNode_st*> after;
+  std::shared_ptr<klab::program::GraphMemory> memory;  // of an allocation node
+  void* freed = nullptr;                               // by a free node
 };
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // topologically sorted
@@ -40,6 +49,8 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   std::vector<klab::program::Work> work;
   std::vector<const CUgraphNode_st*> nodes;  // nodes that the work came from; their graph may be destroyed
+  std::vector<std::shared_ptr<klab::program::GraphMemory>> memory;
+  bool frees_on_launch = false;  // what an earlier launch allocated and nothing has freed
 };
 struct CUstream_st {
   CUstream_st() {

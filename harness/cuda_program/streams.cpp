@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "harness/cuda_program/children.h"
 #include "harness/cuda_program/stream_state.h"
 #include "harness/simt/memory.h"
 
@@ -205,6 +206,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  refuse_in_kernel("cudaStreamSynchronize");
   return api([&] {
     CUstream_st& s = stream_of(stream);
     if (s.captured != nullptr) {

@@ -78,6 +78,7 @@ void brought_to_host(void* to, const void* from, size_t bytes) {
   if (a != nullptr && a->live && a->home == simt::Home::device && state().session->options().share >= 1) {
     const size_t offset = size_t(static_cast<const char*>(from) - a->begin);
     std::shared_ptr<Origin> origin;
+    simt::find_unset(*a, offset, bytes);
     simt::each_undefined(*a, offset, bytes, [&](size_t begin, size_t count) {
       if (origin == nullptr)
         origin = std::make_shared<Origin>(Origin{place_of_call(), "bytes " + std::to_string(begin) + " to " +

@@ -10,6 +10,7 @@
 
 #include "harness/simt/finding.h"
 #include "harness/simt/runtime_api.h"
+#include "harness/simt/unset.h"
 
 namespace klab::simt {
 
@@ -183,6 +184,14 @@ void mark_defined(void* p, size_t bytes, bool defined) {
     else
       cells[w].defined &= uint8_t(~mask);
   }
+}
+
+bool unset_words_exist = false;
+
+void find_unset(const Allocation& a, size_t offset, size_t bytes) {
+  if (!unset_words_exist || a.shadow == nullptr) return;
+  for (size_t word = (offset + 3) / 4; word * 4 + 4 <= offset + bytes; ++word)
+    if (is_unset(a.begin + word * 4)) a.shadow[word].defined = 0;
 }
 
 void each_undefined(const Allocation& a, size_t offset, size_t bytes,

@@ -91,6 +91,9 @@ extern HostTouch host_touch;
 extern const char *watched_begin, *watched_end;
 extern std::atomic<const char*> unwritten_begin, unwritten_end;
 
+/// Counts words as unwritten that were copied from variables that were never set (unset.h).
+void find_unset(const Allocation& allocation, size_t offset, size_t bytes);
+
 /// Calls `each(offset, bytes)` for the parts of a range in an allocation that nothing has written.
 void each_undefined(const Allocation& allocation, size_t offset, size_t bytes,
                     const std::function<void(size_t offset, size_t bytes)>& each);

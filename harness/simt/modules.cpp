@@ -10,6 +10,8 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "harness/simt/unset.h"
+
 // Defined in the library that stand-alone programs are linked with (harness/cuda_program).
 extern "C" __attribute__((weak)) const char klab_runtime_of_programs;
 
@@ -95,6 +97,7 @@ const Module& load_module(const std::string& path, bool traced) {
 }
 
 const Module& adopt_module(const ProgramModule& p) {
+  unset_words_exist = unset_words_exist || p.traced;
   Module m{.path = "the program", .traced = p.traced};
   m.anchor = p.anchor;
   m.arena = p.arena;

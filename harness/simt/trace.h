@@ -146,7 +146,7 @@ class Trace {
 
   /// Handles most accesses: whole words whose last accesses were long ago or by the same thread. Returns
   /// false if watch() has to handle it.
-  bool seen_quickly(Cell& cell, bool write, uint16_t site, const Lane& me);
+  bool seen_quickly(Cell& cell, const char* word, bool write, uint16_t site, const Lane& me);
   uint16_t site_of(const void* pc, Space space, uint8_t how, size_t bytes);
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
   bool acquired(uint32_t interval, uint16_t who) const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/simt/trace.h"
+#include "harness/simt/unset.h"
 
 namespace klab::simt {
 namespace {
@@ -42,7 +43,8 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
   return site;
 }
 
-[[gnu::always_inline]] inline bool Trace::seen_quickly(Cell& c, bool write, uint16_t site, const Lane& me) {
+[[gnu::always_inline]] inline bool Trace::seen_quickly(Cell& c, const char* word, bool write, uint16_t site,
+                                                       const Lane& me) {
   // This is a shortcut for the cases in which watch() and check_cell() would do the same.
   const auto thread = uint16_t(me.thread);
   const auto over = [&](uint32_t interval, uint16_t who) {
@@ -60,7 +62,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     c.write_atomic = false;
     return true;
   }
-  if (c.defined != 0xF) return false;
+  if (c.defined != 0xF || is_unset(word)) return false;
   if (over(c.read_interval, c.reader)) {
     c.reader = thread;
     c.read_sync = clocks_[me.warp].now;
@@ -97,7 +99,7 @@ bool Trace::meets_another(const Cell& c, uint8_t how) const {
 void Trace::watch_held(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site) {
   HeldCell held(cell);
   const bool whole = first == 0 && last == 4, plain = (how & ~kWrite) == 0;
-  if (whole && plain && seen_quickly(cell, (how & kWrite) != 0, site, *executor_->lane)) return;
+  if (whole && plain && seen_quickly(cell, word, (how & kWrite) != 0, site, *executor_->lane)) return;
   if (!executor_->its_turn && meets_another(cell, how)) {
     held.give();
     executor_->in_turn();
@@ -163,7 +165,7 @@ void Trace::remember(KnownSite& known, const char* c, Space space) {
     if (held) {
       executor_->access = {c, bytes};
       watch_held(*cells, const_cast<char*>(c + at), 0, 4, how, site);
-    } else if (!seen_quickly(*cells, (how & kWrite) != 0, site, lane)) {
+    } else if (!seen_quickly(*cells, c + at, (how & kWrite) != 0, site, lane)) {
       executor_->access = {c, bytes};
       watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
     }

@@ -6,6 +6,7 @@
 #include "harness/simt/layouts.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unset.h"
 
 namespace klab::simt {
 
@@ -99,11 +100,17 @@ bool Trace::is_only_padding(const char* word, uint8_t missing, uint16_t site) co
   return true;
 }
 
+namespace {
+constexpr const char* kOfVariable = ", which has the value of a variable that was never set";
+}
+
 void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site,
                   bool shared) {
   const bool whole = first == 0 && last == 4;
   const auto mask = uint8_t((1u << last) - (1u << first));
   if ((how & kWrite) == 0 || (how & kAtomic)) {
+    const bool unset = is_unset(word);
+    if (unset) cell.defined = 0;
     if (cell.in_flight && !(how & kAsync)) {
       Finding f{
           .kind = Kind::missing_wait,
@@ -120,11 +127,11 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
         std::memset(word + first, 0xFF, last - first);  // hide the contents that an earlier block left
         f.text = "read of " +
                  (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
-                 ", which no thread of the block has written";
+                 (unset ? kOfVariable : ", which no thread of the block has written");
       } else {
         const Allocation* a = global_at(word);
         f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
-                 ", which nobody has written";
+                 (unset ? kOfVariable : ", which nobody has written");
       }
       place(f, place_of(site));
       executor_->report(std::move(f));

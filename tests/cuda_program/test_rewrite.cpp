@@ -109,6 +109,54 @@ TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
     EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
 }
 
+TEST(Rewrite, DeclaresKernelsThatLaunchThemselvesFirst) {
+  const Rewritten plain = of("__global__ void k(int n = 2) { k<<<1, 1>>>(); }");
+  EXPECT_TRUE(holds(plain, " void k(int n = 2);"));
+  EXPECT_TRUE(holds(plain, " void k(int n) { ::klab::program::launch("));
+  const Rewritten generic = of("template <class T = int> __global__ void k(T* p) { k<T><<<1, 1>>>(p); }");
+  EXPECT_TRUE(holds(generic, " template <class T = int>  void k(T* p);"));
+  EXPECT_TRUE(holds(generic, " template <class T>  void k(T* p) { ::klab::program::launch("));
+  EXPECT_EQ(of("__global__ void k(int n) { f(n); }").text.find("void k(int n);"), std::string::npos);
+}
+
+TEST(Rewrite, MarksLocalsThatAreDeclaredWithoutAValue) {
+  const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }"); };
+  const auto fills = [](const std::string& name) { return "::klab::program::unset(" + name + ");"; };
+  for (const char* text :
+       {"Hit v;", "ns::Hit v;", "P<int, 2> v;", "unsigned long v;", "float v[4][4];", "typename T::type v;",
+        "if (c) { int v; }", "alignas(16) float v[4];", "float a, v;"})
+    EXPECT_TRUE(holds(body(text), fills("v"))) << text;
+  EXPECT_TRUE(holds(body("float a, b[2], c;"), fills("a") + " " + fills("b") + " " + fills("c")));
+  for (const char* text : {"int v = 3;",
+                           "Hit v{};",
+                           "Hit v(3);",
+                           "return v;",
+                           "goto v;",
+                           "static int v;",
+                           "const T v;",
+                           "v;",
+                           "delete v;",
+                           "T* v;",
+                           "T& v;",
+                           "a * v;",
+                           "struct v;",
+                           "using a::v;",
+                           "typedef int v;",
+                           "else int v;",
+                           "a = v;",
+                           "extern float v[];",
+                           "struct S { int v; } s;",
+                           "for (i = 0; i < v; ++i) g();",
+                           "b < v;",
+                           "float a, v = 3;",
+                           "int v, *p;",
+                           "__shared__ float v;",
+                           "a < b && c > v;"})
+    EXPECT_EQ(body(text).text.find("unset"), std::string::npos) << text;
+  EXPECT_EQ(of("void f() { Hit v; }").text.find("unset"), std::string::npos);
+  EXPECT_EQ(of("struct S { int v; __device__ void f(); };").text.find("unset"), std::string::npos);
+}
+
 TEST(Rewrite, MarksCallsWhoseErrorIsDropped) {
   const auto body = [](const std::string& text) { return of("void f() { " + text + " }").text; };
   for (const char* text : {"cudaFree(p);", "if (x) cudaFree(p);", "cudaMalloc<int>(&p, 4);"})
@@ -141,9 +189,7 @@ TEST(Rewrite, RefusesWithFileAndLine) {
   EXPECT_EQ(
       refusal("# 7 \"b.cuh\" 1\n__device__ void f() {\n  asm(\"tcgen05.fence;\");\n}").rfind("b.cuh:8: ", 0),
       0U);
-  EXPECT_NE(refusal("__global__ void k() {\n  k<<<1, 1>>>(); }").find("a.cu:2: "), std::string::npos);
-  EXPECT_NE(refusal("__global__ void k() {\n  k<<<1, 1>>>(); }").find("dynamic parallelism"),
-            std::string::npos);
+  EXPECT_NE(refusal("__global__ void k() {\n  k<<<1, 1(); }").find("a.cu:2: "), std::string::npos);
   EXPECT_NE(refusal("__cluster_dims__(2, 1, 1) __global__ void k() {}").size() +
                 refusal("__global__ void __cluster_dims__(2, 1, 1) k() {}").size(),
             0U);

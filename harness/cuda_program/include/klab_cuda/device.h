@@ -11,6 +11,7 @@
 #include <klab_cuda/packed.h>
 #include <klab_cuda/program.h>
 #include <klab_cuda/rounding.h>
+#include <klab_cuda/unset.h>
 #include "harness/simt/intrinsics.h"
 #include "harness/simt/warp.h"
 

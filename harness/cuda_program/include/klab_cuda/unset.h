@@ -1,0 +1,77 @@
+// Fills local variables of kernels that are declared without a value (harness/cuda_compiler/declarations.cpp), so that the
+// trace recognizes copies of what was never set.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "harness/simt/language.h"
+#include "harness/simt/unset.h"
+
+namespace klab::program {
+
+template <unsigned n>
+struct UnsetWords {
+  uint32_t word[n];
+};
+template <unsigned n>
+constexpr UnsetWords<n> unset_words() {
+  UnsetWords<n> all{};
+  for (unsigned k = 0; k < n; ++k) all.word[k] = simt::kUnsetWord;
+  return all;
+}
+
+template <class T>
+struct Held {
+  T value;
+};
+/// Whether a constant of the type can be made of words. Types with pointers or unions cannot.
+template <class T, class = void>
+inline constexpr bool is_made_of_words = false;
+template <class T>
+inline constexpr bool
+    is_made_of_words<T, std::enable_if_t<(__builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4>()), true)>> =
+        true;
+
+/// CUDA's vectors of 8 and 16 bytes, whose copies are their own.
+template <class T, class = void>
+inline constexpr int vector_members = 0;
+template <class T>
+inline constexpr int vector_members<T, std::void_t<decltype(T(std::declval<T>().x, std::declval<T>().y))>> =
+    2;
+template <class T, class = void>
+inline constexpr bool has_four_members = false;
+template <class T>
+inline constexpr bool has_four_members<T, std::void_t<decltype(std::declval<T>().w)>> = true;
+
+template <class T>
+KLAB_SIMT_INLINE void unset(T& v) {
+#ifdef KLAB_SIMT_TRACED
+  using E = std::remove_all_extents_t<T>;
+  // Larger arrays would cost more than they tell.
+  if constexpr (std::is_trivially_default_constructible_v<E> && !std::is_const_v<E> &&
+                !std::is_volatile_v<E> && sizeof(T) % 4 == 0 && alignof(T) >= 4 && sizeof(T) <= 1024) {
+    if constexpr (!std::is_trivially_copyable_v<E>) {
+      if constexpr (!std::is_array_v<T> && vector_members<T> == 2) {
+        unset(v.x);
+        unset(v.y);
+        if constexpr (has_four_members<T>) {
+          unset(v.z);
+          unset(v.w);
+        }
+      }
+    } else if constexpr (is_made_of_words<T>) {
+      // A constant of the same type: the compiler splits the assignment by members.
+      static constexpr Held<T> all = __builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4>());
+      if constexpr (std::is_array_v<T>)
+        reinterpret_cast<Held<T>&>(v) = all;
+      else
+        v = all.value;
+    }
+  }
+#else
+  (void)v;
+#endif
+}
+
+}  // namespace klab::program
