@@ -287,9 +287,11 @@ class Check {
     for (size_t k = 0; k < 2; ++k) {
       const fs::path inner = folder_.path() / forms[k];
       fs::create_directory(inner);
-      const Compiled form = compile_work(
-          step_, source_, inner,
-          {.limits = {.seconds = 60, .bytes = options_.bytes}, .wrap = {}, .automatic = forms[k]});
+      const Compiled form = compile_work(step_, source_, inner,
+                                         {.limits = {.seconds = 60, .bytes = options_.bytes},
+                                          .wrap = {},
+                                          .lines = true,
+                                          .automatic = forms[k]});
       if (!form.good) return;
       JudgeJob job{.step = step_.name, .modules = {form.modules.front().string()}, .seed = options_.seed};
       job.digest_of = answer_.survey->values.shape;

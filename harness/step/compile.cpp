@@ -3,6 +3,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -46,8 +47,12 @@ std::vector<std::string> recorded_command(const Variant& v, Built form) {
   throw std::runtime_error("compile_commands.json has no command for " + end + ": configure klab again");
 }
 
+/// Returns true if klab is built for a single instruction set. Recorded commands then compile for that set.
+bool built_for_one() { return std::has_single_bit(uint64_t(built_targets())); }
+
 /// Returns the compiler and the flags that affect the code, without input, output and warnings as errors.
 std::vector<std::string> flags_of(const std::vector<std::string>& command) {
+  const bool targets = built_for_one();
   std::vector<std::string> flags;
   for (size_t i = 0; i < command.size(); ++i) {
     const std::string& a = command[i];
@@ -56,7 +61,7 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
       continue;
     }
     if (a.starts_with("-Werror") || a == "-pedantic-errors" || a == "-Winvalid-pch" ||
-        a.starts_with("-DHWY_DISABLED_TARGETS") || a.starts_with("-DHWY_BASELINE_TARGETS") ||
+        (!targets && (a.starts_with("-DHWY_DISABLED_TARGETS") || a.starts_with("-DHWY_BASELINE_TARGETS"))) ||
         fs::path(a).filename() == "ccache")
       continue;
     flags.push_back(a);
@@ -66,10 +71,25 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
 
 /// Returns the flags that compile vectors for the instruction set that rungs run on here, and for no other.
 std::vector<std::string> one_target() {
+  if (built_for_one()) return {};
   const int64_t built = built_targets();
   const int64_t able = hwy::SupportedTargets() & (built != 0 ? built : HWY_TARGETS);
   const std::string best = std::to_string(able & -able) + "LL";
   return {"-DHWY_BASELINE_TARGETS=" + best, "-DHWY_DISABLED_TARGETS=(~" + best + ")"};
+}
+
+/// Replaces the rungs' precompiled headers by those that the build makes for learners' files. GCC ignores a
+/// precompiled header made with other flags for position-independent code or debug information, and reading
+/// Highway's headers again takes six times as long as compiling a short rung.
+void take_headers_of_steps(std::vector<std::string>& command) {
+  const std::string theirs = "klab_headers_simd.dir", ours = "klab_headers_step.dir";
+  for (std::string& flag : command) {
+    const size_t at = flag.find(theirs);
+    if (at == std::string::npos) continue;
+    std::string header = flag;
+    header.replace(at, theirs.size(), ours);
+    if (fs::exists(header + ".gch")) flag = header;
+  }
 }
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
@@ -104,7 +124,10 @@ class Compilation {
                     (klab_home() / "harness/step/work.h").string(),
                     "-DKLAB_STEP_PATH=" + quoted("work/" + mine + "_yours" + source_.extension().string())});
     for (std::string& flag : one_target()) command.push_back(std::move(flag));
-    if (options_.lines && form == Built::cpu) command.push_back("-g1");
+    if (options_.lines && form == Built::cpu) {
+      command.push_back("-g1");
+      take_headers_of_steps(command);
+    }
     if (!options_.automatic.empty()) command.push_back("-ftrivial-auto-var-init=" + options_.automatic);
     const bool loops = form == Built::cpu && is_gnu() && options_.automatic.empty();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());

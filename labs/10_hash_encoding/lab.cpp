@@ -80,6 +80,8 @@ KLAB_LAB({
                 .bench = kBench,
                 .check = kCheck,
                 .counted = {257, 3, 5, 2, 10, 4, 128, 1},
+                // A smaller table than the tour's, since halving the points does not make it smaller.
+                .counted_tour = {1024, 3, 16, 2, 15, 16, 2048, 1},
                 .traffic = Traffic::copy,
                 .beyond = kBeyond,
                 // The sorting rung visits all entries of each level several times, even those that no point

@@ -39,6 +39,7 @@ KLAB_LAB({
                        {1, 7, 64, 1024},
                        {0, 1, 100, 5000, 30000}},
              .counted = {65, 16, 2, 64, 1500},
+             .counted_tour = {1024, 128, 1, 1024, 1 << 15},
              .traffic = Traffic::copy,
              // More rays than 16 bits count, more samples than that, more room than 2^20 samples. The grids
              // have several blobs, so that not all are empty.
@@ -139,6 +140,7 @@ KLAB_LAB({
                {.name = "blobs everywhere", .shape = {8192, 64, 1 << 20}, .cache = Cache::hot}},
           .check = {{0, 1, 2, 63, 64, 65, 300}, {2, 4, 8, 16, 64, 128}, {0, 1, 100, 5000, 30000}},
           .counted = {65, 32, 1500},
+          .counted_tour = {1024, 256, 1 << 15},
           .traffic = Traffic::copy,
           .beyond = {{(1 << 16) + 1, 4, 1 << 17}, {300, 256, (1 << 20) + 1}},
           .busiest =

@@ -100,6 +100,7 @@ KLAB_LAB({
                   {.name = "50,000 depths", .shape = {50000, 32}, .cache = Cache::hot}},
              .check = kSortSizes,
              .counted = {5003, 19},
+             .counted_tour = {1 << 14, 45},
              .traffic = Traffic::copy,
              .beyond = {{(1 << 20) + 1, 13}, {(1 << 16) + 1, 64}},
              .busiest = busiest_sort,

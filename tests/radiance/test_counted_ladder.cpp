@@ -12,8 +12,9 @@ TEST(CountedLadder, PlansAgreeAndTheLastMovesLess) {
   Config c = counted_config();
   c.levels = 4;
   c.log2_table = 9;
-  c.batch_samples = 256;
-  c.max_samples_per_ray = 64;
+  c.batch_samples = 128;
+  c.first_rays = 32;
+  c.max_samples_per_ray = 32;
   c.grid = 16;
   CallTimes times;
   const auto calls = training_calls(c, 1);

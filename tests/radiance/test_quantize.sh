@@ -20,12 +20,12 @@ psnr() {  # model, arguments...
   "$klab" eval "$1" built-in --downscale 12 --threads 2 --json "${@:2}" >score.json 2>said.txt || { cat said.txt; fail "cannot evaluate $1"; }
   grep -m 1 '"psnr"' score.json | grep -o '[0-9.]*'
 }
-floats=$(psnr run)
+floats=$(psnr run --plan run/plan.json)
 size() { stat -c %s "$1"; }
 for format in f16 bf16 int8 int4 e2m1; do
   "$klab" quantize run --format $format --out $format.safetensors >$format.txt || fail "cannot write $format"
   grep -q "MB as $format" $format.txt || { cat $format.txt; fail "does not say the bytes of $format"; }
-  now=$(psnr $format.safetensors --plan run/plan.json)  # rungs are chosen once, for the floats
+  now=$(psnr $format.safetensors --plan run/plan.json)
   echo "$format: $now dB of $floats, $(size $format.safetensors) bytes of $(size run/model.safetensors)"
   case $format in
     f16) most=0.05 ;; bf16) most=0.1 ;; int8) most=0.3 ;; *) most=6 ;;

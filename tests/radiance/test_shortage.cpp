@@ -1,181 +1,25 @@
-// Two hundred allocations that fail at places drawn at random, in whole runs from the scene to the score:
-// each continues with a smaller batch or ends with the account and the checkpoint to resume from. Nothing
-// crashes, nothing leaks.
+// Allocations that fail at places drawn at random, others every day: sixty, and in test_shortage_whole.cpp two hundred.
+// Nothing crashes, nothing leaks.
 // ctest: sanitized-ops slow
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <omp.h>
-#include <unistd.h>
+#include "tests/radiance/shortage_runs.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <new>
-#include <nlohmann/json.hpp>
-#include <random>
-
-#include "harness/records/input.h"
-#include "harness/records/memory_left.h"
-#include "labs/radiance/run/budget.h"
-#include "labs/radiance/run/run.h"
-#include "labs/radiance/run/shortage.h"
-#include "tests/radiance/small_training.h"
+#include <chrono>
 
 namespace klab {
 namespace {
 
-namespace fs = std::filesystem;
+using shortage::Shortages;
 
-/// Makes allocations fail by their number: `fails` of them from `first` on.
-class Failing {
- public:
-  Failing(int64_t first, int64_t fails) {
-    count() = 0;
-    set_allocation_hook([first, fails](int64_t) {
-      const int64_t n = count()++;
-      if (n >= first && n < first + fails) throw std::bad_alloc();
-    });
-  }
-  ~Failing() { set_allocation_hook({}); }
-  static int64_t& count() {
-    static int64_t n = 0;
-    return n;
-  }
-};
-
-/// Discards output in its lifetime.
-class Silence {
- public:
-  Silence() {
-    std::fflush(nullptr);
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    for (const int stream : {1, 2}) {
-      kept_[stream - 1] = dup(stream);
-      dup2(nowhere, stream);
-    }
-    close(nowhere);
-  }
-  ~Silence() {
-    std::fflush(nullptr);
-    for (const int stream : {1, 2}) {
-      dup2(kept_[stream - 1], stream);
-      close(kept_[stream - 1]);
-    }
-  }
-  Silence(const Silence&) = delete;
-
- private:
-  int kept_[2];
-};
-
-/// Failures that are let happen: 200, or KLAB_FAILURES of the environment.
+/// Failures that are let happen: 60, or KLAB_FAILURES of the environment.
 int64_t wanted_failures() {
   const char* asked = std::getenv("KLAB_FAILURES");
-  return asked != nullptr ? std::max(1, std::atoi(asked)) : 200;
+  return asked != nullptr ? std::max(1, std::atoi(asked)) : 60;
 }
 
-size_t open_files() {
-  size_t n = 0;
-  for ([[maybe_unused]] const auto& entry : fs::directory_iterator("/proc/self/fd")) ++n;
-  return n;
-}
-
-int64_t owned_now() {
-  int64_t sum = 0;
-  for (const auto& [owner, bytes] : memory_by_owner()) sum += bytes.now;
-  return sum;
-}
-
-class Shortages : public ::testing::Test {
- protected:
-  void SetUp() override {
-    omp_set_num_threads(1);  // small calls, that threads would only wait in
-    std::string form = (fs::temp_directory_path() / "klab_shortage_XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    path = form;
-  }
-  void TearDown() override { fs::remove_all(path); }
-
-  /// Runs briefly. Returns its error; "" if it ended normally.
-  std::string run(const std::string& name, bool evaluated = true) const {
-    RunOptions options;
-    options.downscale = 29;  // 11 pixels a side, as few as SSIM takes
-    options.steps = 6;
-    options.settings.hash = small_config();
-    options.settings.hash.grid = 16;
-    options.settings.hash.grid_every = 2;
-    options.out = path / name;
-    options.plan = "naive";
-    options.checkpoint_every = 1e-9;  // after every step
-    options.json = true;
-    options.memory = resident_memory() + 250'000'000;  // too little for ceilings, which take most of the time
-    options.evaluate = evaluated;
-    static CallTimes times;  // measured once
-    const Silence silence;
-    try {
-      return train(options, times) == 0 ? "" : "another exit code";
-    } catch (const std::runtime_error& e) {
-      return e.what();
-    }
-  }
-  nlohmann::json result(const std::string& name) const { return read_json_file(path / name / "result.json"); }
-
-  fs::path path;
-};
-
-TEST_F(Shortages, TwoHundredFailuresAtRandomPlaces) {
-  int64_t allocations = 0;
-  {
-    const Failing none(0, 0);
-    ASSERT_EQ(run("first"), "");
-    allocations = Failing::count();
-  }
-  ASSERT_GT(allocations, 50);
-  const int64_t owned = owned_now();
-  const size_t files = open_files();
-  std::mt19937_64 random(7);
-  int64_t injected = 0, went_on = 0, ended = 0, smaller = 0;
-  for (int i = 0; i < wanted_failures(); ++i) {
-    const std::string name = "run" + std::to_string(i);
-    const int64_t first = std::uniform_int_distribution<int64_t>(0, allocations - 1)(random);
-    const int64_t fails = std::array<int64_t, 5>{1, 1, 2, 4, 1000000}[random() % 5];
-    std::string end;
-    {
-      const Failing failing(first, fails);
-      end = run(name, i % 4 == 0);
-      injected += std::clamp<int64_t>(Failing::count() - first, 0, fails);
-    }
-    if (end.empty()) {
-      ++went_on;
-      const auto r = result(name);
-      EXPECT_GE(r.at("batch_samples").get<int64_t>(), kLeastBatch);
-      smaller += r.at("batch_samples").get<int64_t>() < small_config().batch_samples;
-      EXPECT_TRUE(fs::exists(path / name / "model.safetensors"));
-    } else {
-      ++ended;
-      EXPECT_NE(end.find("out of memory"), std::string::npos) << end;
-      EXPECT_NE(end.find("checkpoint"), std::string::npos) << end;
-      EXPECT_EQ(end.find('\n'), std::string::npos) << end;
-      // The files that it left can be opened.
-      if (fs::exists(path / name / "checkpoint.safetensors")) {
-        EXPECT_NO_THROW(TensorFile(path / name / "checkpoint.safetensors"));
-      }
-    }
-    EXPECT_EQ(owned_now(), owned) << "leaked, failing " << fails << " from " << first << " on";
-    EXPECT_EQ(open_files(), files);
-    EXPECT_FALSE(fs::exists(path / name / ".lock"));
-    for (const auto& entry : fs::directory_iterator(path / name))
-      EXPECT_NE(entry.path().extension(), ".tmp") << entry;
-    fs::remove_all(path / name);
-  }
-  EXPECT_GE(injected, wanted_failures());
-  std::printf(
-      "%ld runs of %ld allocations each, %ld failures: %ld went on, %ld of them with a smaller batch, %ld "
-      "ended with the account\n",
-      long(wanted_failures()), long(allocations), long(injected), long(went_on), long(smaller), long(ended));
-  if (wanted_failures() < 50) return;
-  EXPECT_GT(went_on, 10);
-  EXPECT_GT(ended, 10);
-  EXPECT_GT(smaller, 5);
+TEST_F(Shortages, SurvivesFailuresAtRandomPlaces) {
+  using Days = std::chrono::duration<int64_t, std::ratio<86400>>;
+  const auto today = std::chrono::floor<Days>(std::chrono::system_clock::now().time_since_epoch());
+  fail_at_random_places(wanted_failures(), uint64_t(today.count()));
 }
 
 // A batch reduced in the middle of a training continues from the same parameters.

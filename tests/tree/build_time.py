@@ -33,6 +33,7 @@ ROOMS = (  # the first prefix that fits
     ("kernels", "CMakeFiles/klab_kernels_"),
     ("kernels", "harness/CMakeFiles/klab_headers_simd"),
     ("kernels", "CMakeFiles/klab_headers_simd"),
+    ("kernels", "harness/CMakeFiles/klab_headers_step"),
     ("cuda on the host", "CMakeFiles/klab_cuda_"),
     ("cuda on the host", "harness/CMakeFiles/klab_headers_cuda"),
     ("references", "CMakeFiles/klab_reference_"),

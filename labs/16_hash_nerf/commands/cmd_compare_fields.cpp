@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Values {
-  std::string scene, out = "compare";
+  std::string scene, out = "compare", plan;
   std::vector<std::string> fields;
   double seconds = 60;
   int downscale = 1, holdout = 8;
@@ -69,6 +69,7 @@ bool train_one(const Values& v, const std::string& field) {
                "--seed",      std::to_string(settings().seed)};
   if (settings().threads > 0)
     run.given.insert(run.given.end(), {"--threads", std::to_string(settings().threads)});
+  if (!v.plan.empty()) run.given.insert(run.given.end(), {"--plan", v.plan});
   return train_apart(v.out, run);
 }
 
@@ -151,6 +152,8 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--fields", v->fields, "these only (default: all)")->delimiter(',');
   app.add_option("--out", v->out,
                  "folder for the runs and the comparison (default compare); what is there is kept");
+  app.add_option("--plan", v->plan,
+                 "rungs of the runs: fastest (default), naive, last or a plan's file, as of klab train");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink all pictures first");
   add_number(app, "--holdout", v->holdout, range::holdout,
              "in scenes without a test set every N-th view is for testing");

@@ -231,8 +231,9 @@ View render_view(const std::vector<Object>& objects, const Camera& camera, const
 }
 
 // Places cameras evenly on the upper part of a sphere (golden-angle spiral); `phase` in [0,1) shifts the set.
+// Without pictures, the views have names and cameras only.
 std::vector<View> render_set(const std::vector<Object>& objects, int count, float phase, int size,
-                             const char* prefix) {
+                             const char* prefix, bool pictures) {
   std::vector<View> views;
   for (int i = 0; i < count; ++i) {
     const float height = 0.12F + 0.78F * (float(i) + 0.5F) / float(count);
@@ -241,7 +242,14 @@ std::vector<View> render_set(const std::vector<Object>& objects, int count, floa
     const Vec3 direction{ring * std::cos(angle), ring * std::sin(angle), height};
     const Vec3 target{0.5F, 0.5F, 0.32F};
     const Camera camera = look_at(target + 1.35F * direction, target, size, size, 0.69F);
-    views.push_back(render_view(objects, camera, fmt::format("{}_{}", prefix, i)));
+    const std::string name = fmt::format("{}_{}", prefix, i);
+    if (pictures) {
+      views.push_back(render_view(objects, camera, name));
+    } else {
+      views.emplace_back();
+      views.back().name = name;
+      views.back().camera = camera;
+    }
   }
   return views;
 }
@@ -264,8 +272,9 @@ Scene built_in_scene(const SceneOptions& options) {
                     "box       the unit cube\nmemory    {:.0f} MB for the pictures",
                     options.seed, kTrain, kTest, size, size, double(kTrain + kTest) * size * size * 8e-6));
   const std::vector<Object> objects = make_objects(options.seed);
-  scene.train = render_set(objects, kTrain, 0.F, size, "train");
-  scene.test = render_set(objects, kTest, 0.37F, size, "test");
+  const bool pictures = options.pictures != SceneOptions::Pictures::none;
+  scene.train = render_set(objects, kTrain, 0.F, size, "train", pictures);
+  scene.test = render_set(objects, kTest, 0.37F, size, "test", pictures);
   return scene;
 }
 
