@@ -2,7 +2,8 @@
 #
 # KLAB_SANITIZE lists the differences from the last commit that was sanitized whole (tests/sanitized.sh): `all`, or a list of rooms
 # (harness/records;labs/radiance/scene) and ops (op:matmul). Always built and tested are the rooms that read files and hold
-# the harness together. Ops are compiled where they differ; all of them where a room differs that computes by ops.
+# the harness together. Ops are compiled where they differ; all of them where a room differs that computes by ops; one where a room
+# differs that every check of an op goes through.
 #
 # Marks of tests, in their first lines:
 #   // ctest: sanitized        needs rooms only; runs always
@@ -21,6 +22,8 @@ foreach(unit IN LISTS KLAB_SANITIZE)
     list(APPEND sanitized_ops ${CMAKE_MATCH_1})
   elseif(unit STREQUAL "all" OR unit MATCHES "^(labs/(radiance/(field|train|evaluate|splat|ranks|run)|learning)|harness/(program|check))")
     set(whole ON)
+  elseif(unit MATCHES "^harness/(core|gpu)$")
+    list(APPEND sanitized_ops vector_add)  # its check calls them, and no test without ops does
   elseif(NOT IS_DIRECTORY ${KLAB_HOME}/${unit})
     message(FATAL_ERROR "KLAB_SANITIZE: ${unit} is neither a folder of klab nor op:<name>")
   endif()
@@ -28,6 +31,7 @@ endforeach()
 if(whole)
   set(sanitized_ops ${ops})
 endif()
+list(REMOVE_DUPLICATES sanitized_ops)
 
 add_executable(test_sanitized EXCLUDE_FROM_ALL)
 target_link_libraries(test_sanitized PRIVATE klab_everything GTest::gtest GTest::gtest_main)

@@ -55,7 +55,8 @@ class Classify : public ::testing::Test {
   }
   /// Refused in one line of these parts, with exit code 2, and nothing written.
   void refused(const std::string& words, const std::vector<std::string>& parts) const {
-    const Said said = klab("classify " + words + " --out " + (folder / "out").string());
+    const bool trains = words.find("--predict ") == std::string::npos;
+    const Said said = klab("classify " + words + (trains ? " --out " + (folder / "out").string() : ""));
     EXPECT_EQ(said.code, 2) << words << ": " << said.out << said.err;
     EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
     EXPECT_TRUE(said.err.starts_with("klab: ")) << said.err;
@@ -213,6 +214,24 @@ TEST_F(Classify, PredictsPicturesAndScoresASavedModel) {
   EXPECT_TRUE(served.out.starts_with("picture,class,probability,")) << served.out;
 }
 
+TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
+  // Refused before anything is read, so no network is needed.
+  const std::string predict = "--predict " + (folder / "none").string() + " ";
+  for (const std::string option :
+       {"--epochs 3",     "--model mlp",       "--network 10",    "--init xavier",
+        "--batch 8",      "--optimizer sgd",   "--rate 0.1",      "--decay 0.1",
+        "--clip 1",       "--schedule linear", "--precision f16", "--loss-scale dynamic",
+        "--accumulate 2", "--recompute 2",     "--plain",         "--no-prefetch",
+        "--train 9",      "--ladder",          "--out x",         "--resume x"})
+    for (const char* what : {"a.png", "--evaluate glyphs"})
+      refused(predict + option + " " + what,
+              {option.substr(0, option.find(' ')) + " has no effect", "leave it out"});
+  refused(predict + "--test 5 a.png", {"--test", "--evaluate DATA"});
+  refused("--predict-batch 4 glyphs", {"--predict-batch", "--predict RUN"});
+  refused("--csv glyphs", {"--csv", "--predict RUN"});
+  refused("glyphs --model mlp --network 10", {"--network", "--model", "leave one of them out"});
+}
+
 TEST_F(Classify, RefusesPicturesAndModelsThatDoNotFit) {
   ASSERT_EQ(klab(small("softmax", "a") + " --plan naive").code, 0);
   const std::string predict = "--predict " + (folder / "a").string() + " ";
@@ -231,6 +250,8 @@ TEST_F(Classify, RefusesPicturesAndModelsThatDoNotFit) {
           {"checkpoint.safetensors", "\"example\"", "--resume"});
   refused("glyphs spirals", {"one data set", "--predict"});
   refused("--evaluate glyphs", {"--predict RUN"});
+  refused(predict + "--evaluate glyphs --csv", {"--csv", "--evaluate", "--json"});
+  refused(predict + "--predict-batch 4 - </dev/null", {"--predict-batch", "one by one"});
   fs::resize_file(folder / "a/model.safetensors", fs::file_size(folder / "a/model.safetensors") - 4);
   refused(predict + (folder / "small.png").string(), {"model.safetensors", "cut short"});
 }

@@ -6,6 +6,7 @@
 #include "harness/core/registry.h"
 #include "harness/program/plan.h"
 #include "harness/records/export_file.h"
+#include "harness/records/gpu_record.h"
 #include "harness/records/input.h"
 #include "harness/records/ncu_csv.h"
 #include "harness/records/recorded_counts.h"
@@ -232,6 +233,15 @@ TEST_F(Fuzz, CountersOfAGpu) {
   broken_inputs([&](Mutator& m) {
     for (const auto& [metric, value] : read_ncu(m.table(text), "ncu.csv"))
       ASSERT_TRUE(std::isfinite(value) && value >= 0);
+  });
+}
+
+TEST_F(Fuzz, RecordsOfAGpu) {
+  const std::string kept = "variant,shape,loads,stores\na.cuda.01_x,n=4,1024,\na.cuda.02_y,n=4 k=1,11,2\n";
+  ASSERT_EQ(gpu_record_text(read_gpu_record(kept, "kept.csv")), kept);
+  broken_inputs([&](Mutator& m) {
+    for (const auto& [variant, call] : read_gpu_record(m.table(kept), "kept.csv"))
+      for (const auto& [counter, count] : call.counts) ASSERT_TRUE(std::isfinite(count) && count >= 0);
   });
 }
 

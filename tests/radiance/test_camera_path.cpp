@@ -1,4 +1,5 @@
 // Paths of cameras: along those of a scene that do not surround it, and from nerfstudio's files.
+// ctest: sanitized
 #include "harness/records/refused.h"
 #include "labs/radiance/scene/camera_path.h"
 #include "tests/radiance/colmap_folder.h"

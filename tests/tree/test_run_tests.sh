@@ -109,6 +109,28 @@ echo "// more" >>harness/records/b.cpp
 echo "// more" >>labs/radiance/scene/scene.h
 echo "// new" >reference/two/more.cpp
 [[ $(bash tests/sanitized.sh .) == "harness/records;labs/radiance/scene;op:one;op:two" ]] || fail "rooms and ops: $(bash tests/sanitized.sh .)"
+git checkout -q . && git clean -qfd
+# Headers of a contract, a rung and a room, a header that only another header includes, and a removed file.
+chosen_by() {  # choice file: compares what a line added to the file chooses
+  local what=$1 file=$2 chosen
+  echo "// more" >>"$file"
+  chosen=$(bash tests/sanitized.sh .)
+  git checkout -q .
+  [[ $chosen == "$what" ]] || fail "$file: '$chosen', not '$what'"
+}
+printf '#include "kernels/common/family/inner.h"\n' >>kernels/common/shared.h
+mkdir kernels/common/family && echo '// i' >kernels/common/family/inner.h
+echo '#include "reference/one/one.h"' >>kernels/two/cpu/01_a.cpp
+echo '// own' >kernels/two/cpu/01_a-inl.h
+git add -A && git commit -qm fifth && git rev-parse HEAD >tests/sanitized_commit && git add -A && git commit -qm sixth
+chosen_by "op:one" kernels/common/family/inner.h
+chosen_by "op:one;op:two" reference/one/one.h
+chosen_by "op:two" kernels/two/cpu/01_a-inl.h
+chosen_by "harness/core" harness/core/a.h
+chosen_by "" tests/core/test_a.cpp
+rm kernels/two/cpu/01_a-inl.h
+[[ $(bash tests/sanitized.sh .) == "op:two" ]] || fail "a removed file: $(bash tests/sanitized.sh .)"
+git checkout -q .
 echo "0123456789012345678901234567890123456789" >tests/sanitized_commit
 [[ $(bash tests/sanitized.sh . 2>"$tmp/err") == all ]] || fail "an unknown commit does not sanitize everything"
 expect "an unknown commit" "$(cat "$tmp/err")" "is not in this checkout"

@@ -1,6 +1,11 @@
 // klab classify: trains a classifier made of klab's ops.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <string_view>
 
 #include "harness/cli/command.h"
 #include "harness/cli/loss_scale_options.h"
@@ -21,8 +26,37 @@ struct Values {
   std::string precision = "f32", loss_scale;
 };
 
-int run(Values& v) {
-  if (!v.predict.run.empty()) {
+bool given(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
+
+/// Throws std::invalid_argument for the first option that would have no effect on a network that is trained already.
+void refuse_without_effect(const CLI::App& app, const Values& v) {
+  static constexpr std::array<std::string_view, 11> kTaken = {
+      "--help",     "--threads",       "--seed", "--isa",  "data",  "--predict",
+      "--evaluate", "--predict-batch", "--csv",  "--json", "--plan"};
+  const bool scores = !v.predict.evaluate.empty();
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || std::ranges::find(kTaken, name) != kTaken.end()) continue;
+    if (name != "--test")
+      throw std::invalid_argument(
+          fmt::format("{} has no effect with --predict, which trains nothing: leave it out", name));
+    if (!scores)
+      throw std::invalid_argument(
+          "--test limits a data set, and --predict reads pictures here: leave it out, or score a set with "
+          "--evaluate DATA");
+  }
+  if (scores && v.predict.csv)
+    throw std::invalid_argument(
+        "--csv prints the classes of pictures, and --evaluate a score: leave it out, or use --json");
+  if (v.what == std::vector<std::string>{"-"} && given(app, "--predict-batch"))
+    throw std::invalid_argument(
+        "--predict-batch has no effect on names from standard input, which are answered one by one: leave "
+        "it out");
+}
+
+int run(const CLI::App& app, Values& v) {
+  if (given(app, "--predict")) {
+    refuse_without_effect(app, v);
     v.predict.pictures = v.what;
     v.predict.seed = settings().seed;
     v.predict.test = v.o.test;
@@ -33,8 +67,11 @@ int run(Values& v) {
           "--evaluate scores a data set and takes no pictures: leave one of them out");
     return learning::predict(v.predict);
   }
-  if (!v.predict.evaluate.empty() || v.predict.csv)
-    throw std::invalid_argument("--evaluate and --csv need a trained network: --predict RUN");
+  for (const char* option : {"--evaluate", "--csv", "--predict-batch"})
+    if (given(app, option))
+      throw std::invalid_argument(std::string(option) + " needs a trained network: --predict RUN");
+  if (given(app, "--network") && given(app, "--model"))
+    throw std::invalid_argument("--network takes the place of --model: leave one of them out");
   if (v.what.size() > 1)
     throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
                                 ": " + v.what[1] + "; pictures to classify need --predict RUN");
@@ -121,7 +158,7 @@ KLAB_COMMAND(
        app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");
        app.add_option("--resume", v->o.resume, "go on with the run in this folder");
        app.add_flag("--json", v->o.json, "print the result as JSON");
-       return [v] { return run(*v); };
+       return [v, &app] { return run(app, *v); };
      }});
 
 }  // namespace
