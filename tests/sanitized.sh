@@ -29,6 +29,6 @@ printf '%s\n' "$affected" | while IFS= read -r file; do
     kernels/*/*) op=${file#kernels/}; [[ ! -d reference/${op%%/*} ]] || echo "op:${op%%/*}" ;;
     reference/*/*) op=${file#reference/}; [[ ! -d reference/${op%%/*} ]] || echo "op:${op%%/*}" ;;
     harness/*/*) room=${file#harness/}; [[ ! -d harness/${room%%/*} ]] || echo "harness/${room%%/*}" ;;
-    labs/radiance/*/* | labs/learning/*/*) room=${file%/*}; [[ ! -d $room ]] || echo "$room" ;;
+    labs/radiance/*/* | labs/learning/*/* | labs/*/commands/* | labs/*/train/*) room=${file%/*}; [[ ! -d $room ]] || echo "$room" ;;
   esac
 done | sort -u | paste -sd ';'

@@ -10,6 +10,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
+#include "harness/check/shape_reader.h"
 #include "harness/core/registry.h"
 #include "harness/report/table.h"
 
@@ -36,10 +37,9 @@ std::vector<Agreement> agreements(const GpuRecord& record, const simt::GpuModel*
       a.why_not = "no variant of that name";
     } else {
       try {
-        const std::vector<int64_t> shape = shape_for_counting(*op);
-        if (shape_text(op->op, shape) != call.shape)
-          throw std::invalid_argument(
-              fmt::format("recorded at {}, counted at {}", call.shape, shape_text(op->op, shape)));
+        const std::vector<int64_t> shape = shape_from_text(op->op, call.shape);
+        if (shape.empty())
+          throw std::invalid_argument(fmt::format("'{}' is no shape of {}", call.shape, op->op.name));
         const CountedRun run = count_run(*op, *variant, shape, 1);
         auto compared = compare_counters(run, call.counts, "the record");
         if (gpu != nullptr) compare_bound(work_of(run, *variant), *gpu, call.counts, compared);

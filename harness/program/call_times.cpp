@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "harness/check/cases.h"
+#include "harness/check/shape_reader.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/rows.h"
@@ -90,11 +90,8 @@ void CallTimes::read_recorded() {
     for (const Row& row : read_csv(sources_.recorded.string()).rows) {
       const LabOp* op = find_op(row.op);
       if (op == nullptr || row.fingerprint != here || row.seconds.empty()) continue;
-      // "n=1024 k=3" in the order of the contract's dims.
-      std::vector<int64_t> shape;
-      for (size_t at = row.shape.find('='); at != std::string::npos; at = row.shape.find('=', at + 1))
-        shape.push_back(std::strtoll(row.shape.c_str() + at + 1, nullptr, 10));
-      if (shape.size() != op->op.dims.size() || shape_text(op->op, shape) != row.shape) continue;
+      const std::vector<int64_t> shape = shape_from_text(op->op, row.shape);
+      if (shape.empty()) continue;
       if (!row.cache.starts_with(cache_of_call(*op, shape) == Cache::hot ? "hot" : "cold")) continue;
       recorded_.times.push_back({current_id(row.variant), shape, row.threads, median(row.seconds)});
     }

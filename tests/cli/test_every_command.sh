@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Each command of the sanitized klab once, and one refusal of most: what only commands call is sanitized nowhere else.
+# ctest: sanitized-only slow
+set -uo pipefail
+klab=$1 root=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 2
+export KLAB_WORK=$tmp/work XDG_CACHE_HOME=$tmp/cache NO_COLOR=1
+# Commands start processes of their own, whose reports they do not show: every process writes its report to a file.
+export ASAN_OPTIONS=log_path=$tmp/finding UBSAN_OPTIONS=log_path=$tmp/finding:print_stacktrace=1 LSAN_OPTIONS=log_path=$tmp/finding
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+commands=" $("$klab" --help | sed -nE '/^Subcommands:/,/^The launcher/s/^  ([a-z][a-z-]*) .*/\1/p' | tr '\n' ' ')"
+[[ $commands == *" check "* && $commands == *" step "* ]] || fail "the help lists no commands: $commands"
+tried=" "
+
+# try CODES TEXT COMMAND...: the command ends with one of the codes and prints the text; no process of it leaves a report.
+try() {
+  local codes=$1 text=$2 code=0 file; shift 2
+  [[ $commands == *" $1 "* ]] || return 0  # a lab's command, in a program without the labs
+  [[ $tried == *" $1 "* ]] || tried+="$1 "
+  "$klab" "$@" >out.txt 2>&1 </dev/null || code=$?
+  [[ " $codes " == *" $code "* ]] || { tail -n 20 out.txt; fail "klab $*: exit code $code"; }
+  grep -q -e "$text" out.txt || { tail -n 20 out.txt; fail "klab $*: '$text' is not printed"; }
+  for file in finding.*; do
+    [[ -e $file ]] || continue
+    head -n 40 "$file"
+    fail "klab $*: a sanitizer's report"
+    rm "$file"
+  done
+}
+
+# The harness.
+try 0 vector_add list
+try 0 '"vector_add' list --json
+try 2 'no_such' list no_such
+try 0 'vector' explain 01
+try 2 'no_such' explain no_such
+try "0 1" 'processor' doctor
+try 0 'ok' check vector_add --quick
+try 0 '"verdict": "ok"' check vector_add --quick --json
+try 2 'no_such' check no_such
+try 0 'cpu.01_scalar' bench vector_add --quick --size L1 --rounds 3 --out rows.csv
+try 2 '' bench vector_add --size nowhere
+try 2 '3 rounds a variant' compare rows.csv rows.csv
+try 2 'none.csv' compare none.csv rows.csv
+try 2 'nothing' regress --against nothing
+try 0 '' report rows.csv -o report.html
+try 0 'vector_add' report rows.csv --markdown
+try 2 'none.csv' report none.csv -o none.html
+try 0 '01' step
+try 0 '' step 01
+try 0 '' step 01.02
+try 0 '' step 01.02 --hint 1
+try 0 '' step 01.02 --solution
+cp "$root/kernels/vector_add/cpu/02_simd.cpp" "$KLAB_WORK/01_vector_add/02.cpp" || fail "step left no file to work on"
+try 0 '' step 01.02 --check --no-time
+echo 'int broken(' >"$KLAB_WORK/01_vector_add/02.cpp"
+try 1 '' step 01.02 --check --no-time
+try 2 '' step 99
+try "0 2" '' counts vector_add
+try 2 '' trace vector_add.cuda.01_grid
+try "0 1 2" '' gpu-queue
+try 2 'none.safetensors' call vector_add.cpu.01_scalar --in none.safetensors --out sum.safetensors
+try 2 'no_such' run no_such
+
+# The labs.
+cat >small.json <<'J'
+{"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 1024, "first_rays": 32, "grid": 16,
+ "steps_per_diagonal": 32, "width": 16}
+J
+try 0 '' autodiff
+try 0 '5.5' autodiff 'ln(x1) + x1*x2 - sin(x2)' --at x1=2,x2=5 --trace --html trace.html --svg trace.svg
+try 2 'ln' autodiff 'ln(x1)' --at x1=-1
+try 0 'views' scene built-in
+try 2 'nowhere' scene nowhere
+try 0 'PSNR' train built-in --downscale 25 --config small.json --plan naive --threads 2 --steps 20 --out run
+try 2 'not empty' train built-in --downscale 25 --out run
+try 0 'resumed' train --resume run --steps 30 --threads 2
+try 0 'PSNR' eval run built-in --downscale 25 --plan naive
+try 0 '' render run --plan naive --size 16 --orbit 2 --depth --out orbit
+try 2 '' render run --size 0 --out none
+try 0 '' quantize run --format bf16 --out narrow.safetensors
+try 0 '' watch run --once
+try 0 'PSNR' results run/result.json
+try 2 'none.json' results none.json
+try 0 '' report --train run -o training.html
+try 2 'nowhere' splat nowhere
+try 2 'nowhere' compare-fields nowhere
+try 2 'nowhere' hash-study nowhere
+try 2 '' compare-formats run nowhere
+try 2 'nowhere' tune nowhere
+try 2 'exit code 2' scaling nowhere
+try 0 '' classify spirals --epochs 1 --model mlp --threads 2 --out network
+try 2 '' classify --network nonsense
+try 0 '' claims derivatives
+try 2 'no_such' claims no_such
+try 0 '' experiment quadratic --html experiment.html
+try 2 'no_such' experiment no_such
+try 2 'none.png' fit-image none.png
+
+for command in $commands; do
+  [[ $tried == *" $command "* ]] || fail "klab $command is not tried here: add a line"
+done
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
