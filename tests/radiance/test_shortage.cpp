@@ -3,8 +3,6 @@
 // ctest: sanitized-ops slow
 #include "tests/radiance/shortage_runs.h"
 
-#include <chrono>
-
 namespace klab {
 namespace {
 
