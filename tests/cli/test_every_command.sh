@@ -92,7 +92,7 @@ try 2 'nowhere' compare-fields nowhere
 try 2 'nowhere' hash-study nowhere
 try 2 '' compare-formats run nowhere
 try 2 'nowhere' tune nowhere
-try 2 'exit code 2' scaling nowhere
+try 2 'exit code 2\|built without MPI' scaling nowhere
 try 0 '' classify spirals --epochs 1 --model mlp --threads 2 --out network
 try 2 '' classify --network nonsense
 try 0 '' claims derivatives
