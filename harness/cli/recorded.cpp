@@ -126,7 +126,7 @@ int show(const CompareResult& result, const JudgeOptions& o) {
   else
     fmt::print("{}", o.markdown ? change_markdown(result, text) : change_text(result, text));
   if (!o.junit.empty()) write_file(o.junit, change_junit(result));
-  if (code == 2 && !o.json) fmt::print(stderr, "klab: {}\n", why_undecided(result));
+  if (code == 2) fmt::print(stderr, "klab: {}\n", why_undecided(result));
   return code;
 }
 
