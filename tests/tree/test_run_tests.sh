@@ -90,13 +90,20 @@ call KLAB_LAST_LEVEL_CACHE=2MB -- default
 expect "another machine" "$ran" core.A.Works
 call -- all
 expect "--all forgets" "$ran" core.A.Works
-expect "--all with changes" "$out" "not committed: tests/sanitized_commit stays"
 
 # The sanitizer build: only where it was made, and in the sum.
 : >"$builds/asan/build.ninja"
 call -- default
 expect "sanitized" "$ran" "ran asan core.A.Works"
+call -- all
+expect "--all with changes" "$out" "not committed: tests/sanitized_commit stays"
 git add -A && git commit -qm third
+call FAKE_FAILS=core.A.Works -- all
+[[ $(<tests/sanitized_commit) != "$(git rev-parse HEAD)" ]] || fail "--all moves the commit though a sanitized test failed: $out"
+call FAKE_FAILS=records.B.Works -- all
+[[ $code -eq 1 ]] || fail "--all with a failed test: exit code $code"
+[[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "a test that is not sanitized holds the commit back: $out"
+git checkout -q tests/sanitized_commit
 call -- all
 [[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "--all on a clean checkout does not move the commit: $out"
 git add -A && git commit -qm fourth
