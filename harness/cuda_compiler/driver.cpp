@@ -16,7 +16,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/cuda_compiler/compile_commands.h"
 #include "harness/cuda_compiler/libraries.h"
+#include "harness/cuda_compiler/manual.h"
 #include "harness/cuda_compiler/options.h"
 #include "harness/cuda_compiler/rewrite.h"
 
@@ -109,8 +111,11 @@ bool is_foreign(const std::string& file) {
 
 class Build {
  public:
-  Build(Options options, fs::path toolkit_folder)
-      : o_(std::move(options)), top_(std::move(toolkit_folder)), flags_(read_flags(top_)) {
+  Build(Options options, fs::path toolkit_folder, Words arguments)
+      : o_(std::move(options)),
+        top_(std::move(toolkit_folder)),
+        arguments_(std::move(arguments)),
+        flags_(read_flags(top_)) {
     klab_include = (top_ / "include").string() + "/";
   }
 
@@ -124,6 +129,7 @@ class Build {
     Words objects;
     for (const Input& input : o_.inputs) {
       const fs::path object = object_of(input);
+      if (!o_.compile_commands.empty() && !o_.dry) note_command(input, object);
       if (const int code = compile_one(input, object); code != 0) return code;
       objects.push_back(object.string());
     }
@@ -164,6 +170,23 @@ class Build {
     for (const std::string& h : o_.host)
       if (!h.starts_with("-std=") && !h.starts_with("-O") && !h.starts_with("-W")) c.push_back(h);
     return c;
+  }
+
+  /// Records the command of one file: the one that was given, without the other files.
+  void note_command(const Input& input, const fs::path& object) const {
+    Words command = {(top_ / "bin/klab-nvcc").string()};
+    for (size_t k = 0; k < arguments_.size(); ++k) {
+      const bool another = arguments_[k] != input.file && std::ranges::any_of(o_.inputs, [&](const Input& i) {
+                             return i.file == arguments_[k];
+                           });
+      if (arguments_[k] == "--klab-compile-commands")
+        ++k;
+      else if (!another && !arguments_[k].starts_with("--klab-compile-commands="))
+        command.push_back(arguments_[k]);
+    }
+    const std::string output =
+        o_.stop == Options::Stop::link ? (o_.output.empty() ? "a.out" : o_.output) : object.string();
+    record_command(o_.compile_commands, command, input.file, output);
   }
 
   int compile_one(const Input& input, const fs::path& object) {
@@ -215,8 +238,9 @@ class Build {
         std::fprintf(stderr, "%s", library.c_str());
         return 2;
       }
-      const Rewritten r = rewrite(text, is_foreign);
+      const Rewritten r = rewrite(text, is_foreign, {.relocatable = o_.relocatable});
       kernels_ += r.kernels;
+      for (const std::string& w : r.warnings) std::fprintf(stderr, "%s\n", w.c_str());
       std::ofstream(o_.stop == Options::Stop::preprocessed ? object : rewritten, std::ios::binary) << r.text;
     }
     if (o_.stop == Options::Stop::preprocessed) return 0;
@@ -228,7 +252,8 @@ class Build {
     if (o_.dry) return 0;
     // A statement was taken for the declaration of a variable, or the variable cannot be filled.
     if (compiled != 0 && whole(words).find("::unset") != std::string::npos) {
-      std::ofstream(rewritten, std::ios::binary) << rewrite(whole(preprocessed), is_foreign, false).text;
+      std::ofstream(rewritten, std::ios::binary)
+          << rewrite(whole(preprocessed), is_foreign, {.unset = false, .relocatable = o_.relocatable}).text;
       compiled = say_and_run(c, words);
     }
     if (compiled != 0 && whole(words).find("inlining failed in call to") != std::string::npos) {
@@ -275,14 +300,18 @@ class Build {
     return say_and_run(c) == 0 ? 0 : 2;
   }
 
-  /// Writes an empty object. Linking device code is unnecessary here, but build systems expect the file.
+  /// Writes an empty object. The program's link joins device code here, but build systems expect the file.
   int make_empty() {
+    for (const std::string& l : o_.link)
+      if ((l.ends_with(".o") || l.ends_with(".a")) && !fs::exists(l))
+        throw std::invalid_argument(l + ": there is no such file");
     const std::string out = o_.output.empty() ? "a_dlink.o" : o_.output;
     return say_and_run({flags_.compiler, "-fPIC", "-x", "c++", "-c", "/dev/null", "-o", out}) == 0 ? 0 : 2;
   }
 
   Options o_;
   fs::path top_;
+  Words arguments_;
   Flags flags_;
   Scratch scratch_;
   int kernels_ = 0;
@@ -293,25 +322,6 @@ void answer_version() {
   std::printf(
       "klab-nvcc compiles CUDA programs for the host. It takes the command line of\n"
       "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 12.4, V12.4.131\n");
-}
-/// Prints what the command takes.
-void answer_help() {
-  std::printf(
-      "klab-nvcc PROGRAM.cu [FILE...] [-o PROGRAM] [options of nvcc]\n\n"
-      "Compiles CUDA programs for the host. Running the program checks every access and prints what is wrong "
-      "on\n"
-      "standard error; klab trace shows counts as well. Without -o the program is a.out.\n\n"
-      "  -c, -dc           compile to an object          -E                preprocess\n"
-      "  -lib, -shared     make a library                -dlink            an empty object, for build "
-      "systems\n"
-      "  -I, -D, -U, -include, -isystem                  as for nvcc\n"
-      "  -L, -l, -Xlinker  libraries                     -Xcompiler        for the host compiler\n"
-      "  -arch, -gencode   set __CUDA_ARCH__ (90)        -std              C++17 (default), 20 or 23\n"
-      "  -x cu             every file is CUDA            -M, -MD, -MF      dependencies\n"
-      "  -v, --dryrun      show the commands             --klab-plain      do not watch accesses\n"
-      "  --version         as nvcc answers               --help\n\n"
-      "Other options of nvcc are accepted and have no effect. docs/cuda-programs.md says what is "
-      "supported.\n");
 }
 
 void answer_verbose(const fs::path& top) {
@@ -345,16 +355,19 @@ Compilation compile(const std::vector<std::string>& arguments, const fs::path& t
       return result;
     }
     Options options = parse_options(arguments);
-    if (options.help) {
-      answer_help();
+    if (options.help || options.manual) {
+      std::fputs((options.help ? help_text() : manual_page()).c_str(), stdout);
       return result;
     }
+    if (const char* named = std::getenv("KLAB_COMPILE_COMMANDS");
+        named != nullptr && options.compile_commands.empty())
+      options.compile_commands = named;
     if (options.version) {
       answer_version();
       return result;
     }
     if (options.verbose) answer_verbose(top);
-    result.code = Build(std::move(options), top).run_all(&result.kernels);
+    result.code = Build(std::move(options), top, arguments).run_all(&result.kernels);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "klab-nvcc: %s\n", e.what());
     result.code = 2;

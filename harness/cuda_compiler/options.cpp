@@ -38,11 +38,9 @@ constexpr std::array kIgnoredWithValue = {"-Xptxas",
                                           "-cudart",
                                           "--cudart",
                                           "-cudadevrt",
-                                          "-optf-ignored",
                                           "-odir",
                                           "--ftemplate-depth",
-                                          "-split-compile",
-                                          "--resource-usage-ignored"};
+                                          "-split-compile"};
 constexpr std::array kIgnored = {"-G",
                                  "--device-debug",
                                  "-lineinfo",
@@ -78,7 +76,6 @@ constexpr std::array kIgnored = {"-G",
                                  "-Ofast",
                                  "-Os",
                                  "-g",
-                                 "-c-ignored",
                                  "-allow-unsupported-compiler",
                                  "--allow-unsupported-compiler",
                                  "-noeh",
@@ -86,10 +83,6 @@ constexpr std::array kIgnored = {"-G",
                                  "--no-display-error-number",
                                  "-ewp",
                                  "-extra-device-vectorization",
-                                 "-rdc=true",
-                                 "-rdc=false",
-                                 "--relocatable-device-code=true",
-                                 "--relocatable-device-code=false",
                                  "-Werror=all-warnings"};
 /// Libraries of a real toolkit that every program is linked with. klab's runtime replaces them.
 constexpr std::array kOwnLibraries = {"-lcudart", "-lcudart_static", "-lcudadevrt", "-lcuda", "-lnvidia-ml"};
@@ -215,9 +208,18 @@ class Parser {
   }
 
   bool making(const std::string& a) {
-    if (a == "-c" || a == "--compile" || a == "-dc" || a == "--device-c" || a == "-dw" || a == "--device-w")
+    std::string value;
+    if (valued(a, {"-rdc", "--relocatable-device-code"}, &value)) {
+      if (value != "true" && value != "false") throw std::invalid_argument(a + ": neither true nor false");
+      o_.relocatable = value == "true";
+      return true;
+    }
+    if (valued(a, {"--klab-compile-commands"}, &o_.compile_commands)) return true;
+    if (a == "-c" || a == "--compile" || a == "-dc" || a == "--device-c" || a == "-dw" || a == "--device-w") {
       o_.stop = Options::Stop::object;
-    else if (a == "-E" || a == "--preprocess")
+      if (a == "-dc" || a == "--device-c") o_.relocatable = true;
+      if (a == "-dw" || a == "--device-w") o_.relocatable = false;
+    } else if (a == "-E" || a == "--preprocess")
       o_.stop = Options::Stop::preprocessed;
     else if (a == "-o" || a == "--output-file")
       o_.output = next(a);
@@ -235,6 +237,8 @@ class Parser {
       o_.version = true;
     else if (a == "--help" || a == "-h")
       o_.help = true;
+    else if (a == "--man")
+      o_.manual = true;
     else if (a == "--klab-plain")
       o_.plain = true;
     else if (a == "-ptx" || a == "--ptx" || a == "-cubin" || a == "--cubin" || a == "-fatbin" ||
@@ -333,5 +337,12 @@ class Parser {
 }  // namespace
 
 Options parse_options(const std::vector<std::string>& arguments) { return Parser(arguments).parse(); }
+
+std::vector<std::string> ignored_options() {
+  std::vector<std::string> all(kIgnored.begin(), kIgnored.end());
+  for (const std::string option : kIgnoredWithValue) all.push_back(option + " X");
+  all.insert(all.end(), {"-O*", "-W*", "-Werror X", "--Werror*", "-w", "-pedantic*"});
+  return all;
+}
 
 }  // namespace klab::cuda_compiler

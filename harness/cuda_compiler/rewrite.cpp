@@ -1,6 +1,8 @@
 #include "harness/cuda_compiler/rewrite.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/rewriter.h"
@@ -29,7 +31,10 @@ constexpr const char* kDeviceZero =
 
 class Rewriter {
  public:
-  Rewriter(Source& s, bool unset) : s_(s), unset_(unset) { scopes_.push_back({}); }
+  Rewriter(Source& s, const Rewriting& how) : s_(s), unset_(how.unset), relocatable_(how.relocatable) {
+    scopes_.push_back({});
+    find_external();
+  }
 
   Rewritten run() {
     for (size_t i = 0; i < s_.size(); ++i) {
@@ -40,7 +45,7 @@ class Rewriter {
         if (const size_t next = word(i); next != Source::kNone) i = next - 1;
       }
     }
-    return {s_.edited(), kernels_, launches_};
+    return {s_.edited(), kernels_, launches_, warnings()};
   }
 
  private:
@@ -215,13 +220,86 @@ class Rewriter {
     const size_t end = statement_end(i);
     const bool kept =
         s_.has(head_, i, "extern") || s_.has(head_, i, "static") || s_.has(i, std::min(end, i + 3), "static");
-    std::string with = kept ? "" : "static ";
+    if (!s_.has(head_, i, "extern")) defines(i);
+    std::string with = kept || is_external(i) ? "" : "static ";
     if (!s_.has(head_, std::min(end, i + 4), "const") && !s_.has(head_, std::min(end, i + 4), "constexpr"))
       with += "__attribute__((section(\"klab_constant\")))";
     s_.replace(i, i + 1, with);
   }
 
-  void device(size_t i) { s_.replace(i, i + 1, is_variable(i) ? section_of(i) : ""); }
+  void device(size_t i) {
+    if (!is_variable(i)) return s_.remove(i);
+    defines(i);
+    const bool own = scopes_.back().kind == Kind::file && !s_.has(head_, i, "static") &&
+                     !s_.has(i, std::min(statement_end(i), i + 3), "static") && !is_external(i);
+    s_.replace(i, i + 1, own ? std::string("static ") + section_of(i) : section_of(i));
+  }
+
+  /// Returns the names of the variables that the declaration around i declares.
+  std::vector<std::string> names_at(size_t i) const {
+    std::vector<std::string> names;
+    size_t name = Source::kNone;
+    const auto ends = [&] {
+      if (name != Source::kNone) names.emplace_back(s_[name].text);
+      name = Source::kNone;
+    };
+    for (size_t k = i + 1; k < s_.size() && !s_.is(k, ";"); ++k) {
+      if (s_.is(k, "(") && s_.is(k + 1, "*")) name = k + 2;
+      if (s_.is(k, "<")) {
+        k = s_.behind_angles(k) - 1;
+      } else if (s_.is(k, "(") || s_.is(k, "[") || s_.is(k, "{")) {
+        k = s_.close_of(k);
+      } else if (s_.is(k, ",")) {
+        ends();
+      } else if (s_.is(k, "=")) {
+        while (!s_.is(k + 1, ",") && !s_.is(k + 1, ";") && k + 1 < s_.size()) {
+          ++k;
+          if (s_.is(k, "(") || s_.is(k, "[") || s_.is(k, "{")) k = s_.close_of(k);
+        }
+      } else if (s_[k].word() && !s_.is(k, "__align__") && !s_.is(k, "alignas") &&
+                 !s_.is(k, "__attribute__")) {
+        name = k;
+      }
+    }
+    ends();
+    return names;
+  }
+
+  /// Returns whether other files may use variables of the declaration around i.
+  bool is_external(size_t i) const {
+    return relocatable_ ||
+           std::ranges::any_of(names_at(i), [&](const auto& n) { return external_.contains(n); });
+  }
+
+  void defines(size_t i) {
+    for (std::string& name : names_at(i)) defined_.insert(std::move(name));
+  }
+
+  /// Finds variables of the device that are declared extern.
+  void find_external() {
+    for (size_t i = 0; i + 2 < s_.size(); ++i) {
+      if (!s_[i].ours || !s_.is(i, "extern") || s_[i + 1].kind == TokenKind::text) continue;
+      bool of_device = false, shared = false;
+      size_t end = i + 1;
+      for (; end < s_.size() && !s_.is(end, ";") && !s_.is(end, "(") && !s_.is(end, "{") && !s_.is(end, "=");
+           ++end) {
+        of_device = of_device || s_.is(end, "__device__") || s_.is(end, "__constant__");
+        shared = shared || s_.is(end, "__shared__") || s_.is(end, "__managed__");
+      }
+      if (!of_device || shared || !s_.is(end, ";")) continue;
+      for (std::string& name : names_at(i)) external_.emplace(std::move(name), i);
+    }
+  }
+
+  std::vector<std::string> warnings() const {
+    std::vector<std::string> all;
+    for (const auto& [name, at] : external_)
+      if (!relocatable_ && !defined_.contains(name))
+        all.push_back(s_.place_of(at) + ": warning: extern " + name +
+                      " needs -rdc=true (or -dc); without it nvcc gives this file a variable of its own, "
+                      "here the files share one");
+    return all;
+  }
 
   /// Returns whether __device__ at i declares a variable that lives as long as the program.
   bool is_variable(size_t i) const {
@@ -255,17 +333,20 @@ class Rewriter {
   }
 
   Source& s_;
-  bool unset_;
+  bool unset_, relocatable_;
   std::vector<Scope> scopes_;
-  size_t head_ = 0;  // first token of the declaration or statement
+  size_t head_ = 0;                         // first token of the declaration or statement
+  std::map<std::string, size_t> external_;  // variables of the device that are declared extern, and where
+  std::set<std::string> defined_;
   int kernels_ = 0, launches_ = 0;
 };
 
 }  // namespace
 
-Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file), bool unset) {
+Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file),
+                  const Rewriting& how) {
   Source source(preprocessed, tokenize(preprocessed, is_foreign));
-  return Rewriter(source, unset).run();
+  return Rewriter(source, how).run();
 }
 
 }  // namespace klab::cuda_compiler

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace klab::cuda_compiler {
 
@@ -28,11 +29,17 @@ inline constexpr const char* kAlwaysInline = "__attribute__((__always_inline__))
 struct Rewritten {
   std::string text;
   int kernels = 0, launches = 0;
+  std::vector<std::string> warnings;
 };
 
-/// Rewrites the text. `is_foreign` selects files that are left unchanged; `unset`: whether local variables without a value
-/// are marked. Throws Unsupported.
+struct Rewriting {
+  bool unset = true;  // mark local variables without a value
+  // Device variables of all files are one program's (-rdc=true); else each file has its own.
+  bool relocatable = false;
+};
+
+/// Rewrites the text. `is_foreign` selects files that are left unchanged. Throws Unsupported.
 Rewritten rewrite(std::string_view preprocessed, bool (*is_foreign)(const std::string& file),
-                  bool unset = true);
+                  const Rewriting& how = {});
 
 }  // namespace klab::cuda_compiler

@@ -38,6 +38,7 @@ class Source {
   /// Returns the text of tokens on one line, without CUDA's keywords.
   std::string plain(size_t from, size_t to) const;
   [[noreturn]] void fail(size_t i, const std::string& what) const;
+  std::string place_of(size_t i) const;  // "file:line"
 
   void replace(size_t from, size_t to, const std::string& with);  // tokens [from, to); line breaks are kept
   void remove(size_t i) { replace(i, i + 1, ""); }

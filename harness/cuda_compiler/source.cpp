@@ -13,10 +13,12 @@ char closing(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }
 
 }  // namespace
 
-void Source::fail(size_t i, const std::string& what) const {
+std::string Source::place_of(size_t i) const {
   const Token& t = list_.tokens[std::min(i, size() - 1)];
-  throw Unsupported(*t.file + ":" + std::to_string(t.line) + ": " + what);
+  return *t.file + ":" + std::to_string(t.line);
 }
+
+void Source::fail(size_t i, const std::string& what) const { throw Unsupported(place_of(i) + ": " + what); }
 
 size_t Source::close_of(size_t i) const {
   const char open = list_.tokens[i].text[0], close = closing(open);

@@ -7,6 +7,7 @@
 #include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/memory.h"
+#include "harness/simt/unset.h"
 #include "klab_cuda/library_memory.h"
 
 namespace klab::program {
@@ -123,6 +124,8 @@ cudaError_t cudaMallocManaged(void** p, size_t bytes, unsigned flags) {
   return api([&] {
     require(p != nullptr && bytes > 0 && (flags == cudaMemAttachGlobal || flags == cudaMemAttachHost));
     *p = allocate(bytes, simt::Home::managed, "cudaMallocManaged");
+    // Until somebody writes it, kernels find it unset; libraries, whose writes are not seen, overwrite that too.
+    if (simt::unset_words_exist) std::fill_n(static_cast<uint32_t*>(*p), bytes / 4, simt::kUnsetWord);
   });
 }
 cudaError_t cudaMallocPitch(void** p, size_t* pitch, size_t width, size_t height) {

@@ -27,8 +27,16 @@ std::set<CUevent_st*>& events() {
   return list;
 }
 
+/// Returns the default stream of this host thread. Only the legacy stream is ordered with it.
+CUstream_st& of_this_thread() {
+  static thread_local CUstream_st* one = nullptr;
+  if (one == nullptr) streams().insert(one = new CUstream_st);
+  return *one;
+}
+
 CUstream_st& stream_of(cudaStream_t s) {
-  if (s == nullptr || s == cudaStreamLegacy || s == cudaStreamPerThread) return legacy();
+  if (s == nullptr || s == cudaStreamLegacy) return legacy();
+  if (s == cudaStreamPerThread) return of_this_thread();
   require(streams().count(s) == 1, cudaErrorInvalidResourceHandle);
   return *s;
 }

@@ -21,6 +21,7 @@
 #include "harness/simt/fault.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/grid_run.h"
+#include "harness/simt/unset.h"
 
 extern "C" const char klab_runtime_of_programs = 1;
 
@@ -89,13 +90,22 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   raise(signal);
 }
 
+/// Returns whether an access of whole words finds nothing but the value of what was never set.
+bool is_unset(const void* p, size_t bytes) {
+  const auto* c = static_cast<const char*>(p);
+  if (bytes % 4 != 0 || bytes > 8 || reinterpret_cast<uintptr_t>(p) % 4 != 0 || !simt::is_unset(c))
+    return false;
+  return bytes == 4 || simt::is_unset(c + 4);
+}
+
 void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void* pc) {
   const bool write = how == simt::HostAccess::write;
+  const auto unset = [&] { return how == simt::HostAccess::read && is_unset(p, bytes); };
   // The common case: an access to memory shared with the host while no kernel or copy is pending.
   if (simt::is_device(p) && nothing_busy()) {
     const simt::Allocation* a = simt::owner_of(static_cast<const char*>(p));
     if (a != nullptr && a->live && a->home != simt::Home::device && p >= a->begin &&
-        static_cast<const char*>(p) + bytes <= a->begin + a->bytes)
+        static_cast<const char*>(p) + bytes <= a->begin + a->bytes && !unset())
       return;
   }
   static thread_local bool inside = false;
@@ -111,7 +121,9 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
     else
       written_by_host(p, bytes);
     const simt::Module* m = program_at(p);
-    if (m != nullptr && in_sections(*m, static_cast<const char*>(p))) {
+    // Functions for both sides may read tables in constant memory: __CUDA_ARCH__ is set in host code too.
+    const bool table = m != nullptr && !write && p >= m->constant_begin && p < m->constant_end;
+    if (m != nullptr && !table && in_sections(*m, static_cast<const char*>(p))) {
       const simt::Allocation* a = simt::device_variable_at(p);
       add_host_finding(simt::Kind::host_access,
                        what + "in " + (a != nullptr ? a->name : "a __device__ variable") +
@@ -152,6 +164,11 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
     say_end(139);
     _exit(139);
   }
+  if (a->home == simt::Home::managed && unset())
+    add_host_finding(simt::Kind::uninitialized,
+                     what + "in " + a->name + ", byte " + std::to_string(c - a->begin) +
+                         ", which nobody has written, or a kernel with a variable that was never set",
+                     pc);
   // Atomics of host and device may meet, where the device allows it, and a host may wait for a flag.
   if (const std::string why = how == simt::HostAccess::atomic ? "" : busy_reason(p, write); !why.empty())
     add_host_finding(

@@ -50,8 +50,9 @@ bool is_watched(uint64_t turn, double share);
 
 /// Threads of a block.
 using ThreadSet = std::bitset<1024>;
-/// By interval of a block: the threads whose accesses in that interval a fence has covered.
-using ReleasedThreads = std::unordered_map<uint32_t, ThreadSet>;
+/// By thread of a block: a fence has covered its accesses in an interval whose clock (Cell::write_sync) is smaller.
+using ThreadClocks = std::vector<uint16_t>;
+using ReleasedThreads = std::unordered_map<uint32_t, ThreadClocks>;
 
 /// Results of one block.
 struct BlockResult {

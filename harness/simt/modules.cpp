@@ -109,11 +109,13 @@ const Module& adopt_module(const ProgramModule& p) {
   }
   Search search{reinterpret_cast<const char*>(m.anchor), &m};
   dl_iterate_phdr(visit, &search);
-  for (int k = 0; k < 2; ++k) {
-    if (m.device_begin[k] == m.device_end[k]) continue;
-    watched_begin = watched_begin == nullptr ? m.device_begin[k] : std::min(watched_begin, m.device_begin[k]);
-    watched_end = std::max(watched_end, m.device_end[k]);
-  }
+  const auto watch = [](const char* begin, const char* end) {
+    if (begin == end) return;
+    watched_begin = watched_begin == nullptr ? begin : std::min(watched_begin, begin);
+    watched_end = std::max(watched_end, end);
+  };
+  for (int k = 0; k < 2; ++k) watch(m.device_begin[k], m.device_end[k]);
+  if (m.arena != nullptr) watch(m.constant_begin, m.constant_end);
   const std::lock_guard lock(modules_mutex);
   return modules().emplace_back(std::move(m));
 }

@@ -208,16 +208,19 @@ bool Trace::is_the_kernels(const char* p, size_t bytes) const {
 void Trace::fence(bool whole_device) {
   Lane& me = *executor_->lane;
   me.fenced = true;
+  WarpClock& clock = clocks_[me.warp];
+  // Later accesses have a larger clock, so that the fence does not cover them. Beyond the limit it does.
+  if (clock.now < kMostFences) ++clock.now;
+  if (fenced_.size() <= me.thread) fenced_.resize(executor_->threads());
+  const Fenced fence{interval_, uint16_t(clock.now < kMostFences ? clock.now : 0xFFFF), clock.full};
+  fenced_[me.thread] = fence;
   if (!whole_device) return;
   me.fenced_at = interval_;
   if (fences_.interval != interval_) {
     fences_before_ = fences_;
     fences_ = {interval_, {}};
   }
-  fences_.threads.set(me.thread);
-  // What the lanes of a warp did before they last met is covered too.
-  if (clocks_[me.warp].now != 0)
-    for (unsigned lane = 0; lane < 32; ++lane) fences_.threads.set(me.warp * 32 + lane);
+  cover(fences_.threads, me.thread, fence);
 }
 
 void Trace::copy_issued(const AsyncCopy& copy) {

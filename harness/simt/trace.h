@@ -137,6 +137,8 @@ class Trace {
  private:
   /// Log entries after which a lane lets the others catch up, so that logs stay short.
   static constexpr size_t kLongLog = 4096;
+  /// Clock of a warp up to which fences advance it; the rest is for __syncwarp.
+  static constexpr uint16_t kMostFences = 0x8000;
 
   struct WarpClock {
     uint16_t now = 0, full = 0;
@@ -149,7 +151,10 @@ class Trace {
   bool seen_quickly(Cell& cell, const char* word, bool write, uint16_t site, const Lane& me);
   uint16_t site_of(const void* pc, Space space, uint8_t how, size_t bytes);
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
-  bool acquired(uint32_t interval, uint16_t who) const;
+  bool acquired(uint32_t interval, uint16_t who, uint16_t sync) const;
+  void order_warps(const void* p);
+  /// Returns whether the running thread's warp has acquired what `who`, of its block, did in this interval.
+  bool acquired_in_block(uint16_t who, uint16_t sync) const;
   /// Returns whether two accesses that are both atomic or volatile need no order between them.
   bool is_excused(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how) const;
   /// Records that the plain reads of a word by the running thread were hints for the atomic it now makes.
@@ -263,12 +268,30 @@ class Trace {
   // that later access the same address acquire it.
   struct Fences {
     uint32_t interval = 0;  // 0: none
-    ThreadSet threads;      // that executed a fence in it
+    ThreadClocks threads;   // covered by fences in it
   };
   Fences fences_, fences_before_;  // of the last two intervals of the block that have any
   std::vector<GridRun::Released> released_;
   ReleasedThreads released_threads_;
   std::vector<uint32_t> acquired_;  // same meaning as `until`
+
+  // Order between warps of a block within an interval. A fence of any scope covers what its thread has done, and what its
+  // warp had done when its lanes last met. The thread's next atomic releases that, in global or shared memory; a warp that
+  // later accesses the address acquires it.
+  struct WarpRelease {
+    const void* address;
+    ThreadClocks threads;
+  };
+  struct Fenced {
+    uint32_t interval = 0;         // of the last fence; 0: none
+    uint16_t until = 0, full = 0;  // clocks of the warp then: of the fence, and when its lanes last met
+  };
+  std::vector<Fenced> fenced_;     // by thread
+  uint32_t warp_releases_in_ = 0;  // the interval of the following two
+  std::vector<WarpRelease> warp_releases_;
+  std::vector<ThreadClocks> warp_acquired_;  // by warp
+  /// Adds what a fence of the thread covers.
+  void cover(ThreadClocks& clocks, unsigned thread, const Fenced& fence) const;
 
   struct Doubt {
     const char* p = nullptr;

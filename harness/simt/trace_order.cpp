@@ -13,11 +13,12 @@ namespace klab::simt {
 /// Returns whether an access by `who` in that interval is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return unordered_at(interval) == nullptr;
-  if (!is_of_my_block(interval)) return acquired(interval, who);
+  if (!is_of_my_block(interval)) return acquired(interval, who, sync);
   if (who == Cell::kGrid) return false;
   if (interval != interval_) return true;
   // Warps of a block may order themselves by fences and atomics too.
-  if (who < ThreadSet().size() && acquired(interval, who)) return true;
+  if (who < ThreadSet().size() && acquired(interval, who, sync)) return true;
+  if (warp_releases_in_ == interval_ && acquired_in_block(who, sync)) return true;
   const Lane& me = *executor_->lane;
   const WarpClock& clock = clocks_[me.warp];
   if (who == Cell::kBlock) return false;
@@ -44,19 +45,73 @@ const EarlierWork* Trace::unordered_at(uint32_t interval) const {
   return nullptr;
 }
 
-bool Trace::acquired(uint32_t interval, uint16_t who) const {
+namespace {
+
+bool covers(const ThreadClocks& clocks, unsigned thread, uint16_t sync) {
+  return thread < clocks.size() && (sync < clocks[thread] || clocks[thread] == 0xFFFF);
+}
+
+void merge(ThreadClocks& to, const ThreadClocks& from) {
+  if (to.size() < from.size()) to.resize(from.size(), 0);
+  for (size_t t = 0; t < from.size(); ++t) to[t] = std::max(to[t], from[t]);
+}
+
+}  // namespace
+
+void Trace::cover(ThreadClocks& clocks, unsigned thread, const Fenced& fence) const {
+  clocks.resize(executor_->threads(), 0);
+  const WarpClock& clock = clocks_[thread / 32];
+  const unsigned first = thread / 32 * 32;
+  for (unsigned t = first; t < std::min(first + 32, executor_->threads()); ++t) {
+    uint16_t until = fence.full;
+    if (!clock.pairs.empty()) until = std::max(until, clock.pairs[size_t(t % 32) * 32 + thread % 32]);
+    clocks[t] = std::max(clocks[t], until);
+  }
+  clocks[thread] = std::max(clocks[thread], fence.until);
+}
+
+bool Trace::acquired(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (acquired_.empty()) return false;
   const uint64_t block = turn_of(interval);
   if (block >= acquired_.size() || interval > acquired_[block]) return false;
   if (interval < acquired_[block] || who >= ThreadSet().size()) return true;  // or several readers
   const ReleasedThreads& threads = grid_ != nullptr ? grid_->released_threads : released_threads_;
   const auto at = threads.find(interval);
-  return at == threads.end() || at->second.test(who);
+  return at == threads.end() || covers(at->second, who, sync);
+}
+
+bool Trace::acquired_in_block(uint16_t who, uint16_t sync) const {
+  const ThreadClocks& threads = warp_acquired_[executor_->lane->warp];
+  if (who < ThreadSet().size()) return covers(threads, who, sync);
+  if (who >= Cell::kGrid || (who & Cell::kWarp) == 0) return false;  // several warps
+  const unsigned first = (who & 0xFFU) * 32, end = std::min(first + 32, executor_->threads());
+  for (unsigned t = first; t < end; ++t)
+    if (!covers(threads, t, sync)) return false;
+  return true;
+}
+
+/// Handles the order that an atomic creates between warps of its block.
+void Trace::order_warps(const void* p) {
+  const Lane& me = *executor_->lane;
+  const bool releases = me.thread < fenced_.size() && fenced_[me.thread].interval == interval_;
+  if (warp_releases_in_ != interval_) {
+    if (!releases) return;
+    warp_releases_in_ = interval_;
+    warp_releases_.clear();
+    warp_acquired_.assign(executor_->warps(), {});
+  }
+  auto at = std::ranges::find(warp_releases_, p, &WarpRelease::address);
+  if (at != warp_releases_.end()) merge(warp_acquired_[me.warp], at->threads);
+  if (!releases) return;
+  if (at == warp_releases_.end()) at = warp_releases_.insert(at, {p, {}});
+  merge(at->threads, warp_acquired_[me.warp]);
+  cover(at->threads, me.thread, fenced_[me.thread]);
 }
 
 /// Handles the order that an atomic creates: it releases what its block has fenced, and acquires what others
 /// have released.
 void Trace::atomic_at(const void* p) {
+  order_warps(p);
   const auto* c = static_cast<const char*>(p);
   if (static_.holds(c) || dynamic_.holds(c)) return;  // shared memory is not visible to other blocks
   const auto address = reinterpret_cast<uintptr_t>(p);
@@ -69,19 +124,17 @@ void Trace::atomic_at(const void* p) {
     for (size_t b = 0; b < at->until.size(); ++b) acquired_[b] = std::max(acquired_[b], at->until[b]);
   }
   const Lane& me = *executor_->lane;
-  ThreadSet threads;
+  ThreadClocks threads;
   uint32_t fenced = interval_;
   if (me.fenced_at == interval_) {
-    threads.set(me.thread);
-    if (clocks_[me.warp].now != 0)
-      for (unsigned lane = 0; lane < 32; ++lane) threads.set(me.warp * 32 + lane);
+    cover(threads, me.thread, fenced_[me.thread]);
   } else {  // fences of other threads count if a barrier lies between
     const Fences& last = fences_.interval < interval_ ? fences_ : fences_before_;
     fenced = last.interval;
     threads = last.threads;
   }
   if (fenced == 0) return;
-  (grid_ != nullptr ? grid_->released_threads : released_threads_)[fenced] |= threads;
+  merge((grid_ != nullptr ? grid_->released_threads : released_threads_)[fenced], threads);
   auto& release = at != released.end() ? *at : released.emplace_back(GridRun::Released{address, {}});
   release.until.resize(blocks, 0);
   for (size_t b = 0; b < acquired_.size(); ++b) release.until[b] = std::max(release.until[b], acquired_[b]);
@@ -131,7 +184,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
       } else {
         const Allocation* a = global_at(word);
         f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
-                 (unset ? kOfVariable : ", which nobody has written");
+                 (unset && a->home != Home::managed ? kOfVariable : ", which nobody has written");
       }
       place(f, place_of(site));
       executor_->report(std::move(f));
