@@ -23,6 +23,51 @@ std::string message_of_terms(const std::function<void()>& refused) {
   return "accepted";
 }
 
+/// The loss and the gradient of the densities' network for a batch that is the same for all weights.
+struct LossOfTerms {
+  double loss;
+  std::vector<float> gradient;
+  double opacity;             // mean over the rays that count
+  std::vector<float> pixels;  // the pixels' loss of each ray
+};
+LossOfTerms loss_of_terms(double l1, double entropy) {
+  Config c = small_config();
+  c.opacity_l1 = l1;
+  c.opacity_entropy = entropy;
+  Trainer trainer(small_scene(), c, small_plan(), 3);
+  LossOfTerms result = {.loss = trainer.loss_and_gradient().loss,
+                        .gradient = {},
+                        .opacity = 0,
+                        .pixels = trainer.tensor("value")};
+  const Array<float>& g = trainer.gradient(Part::density);
+  result.gradient.assign(g.begin(), g.end());
+  const std::vector<float> weight = trainer.tensor("weight");
+  const std::vector<float> opacity = trainer.tensor("opacity");
+  for (size_t r = 0; r < weight.size(); ++r) result.opacity += double(weight[r]) * double(opacity[r]);
+  return result;
+}
+
+TEST(LossTerms, GradientsOfTwoTermsOnTheOpacityAddUp) {
+  const LossOfTerms none = loss_of_terms(0, 0), l1 = loss_of_terms(0.5, 0), entropy = loss_of_terms(0, 0.25),
+                    both = loss_of_terms(0.5, 0.25);
+  double of_l1 = 0, of_entropy = 0, apart = 0;
+  for (size_t i = 0; i < none.gradient.size(); ++i) {
+    const double zero = double(none.gradient[i]), a = double(l1.gradient[i]) - zero,
+                 b = double(entropy.gradient[i]) - zero, sum = double(both.gradient[i]) - zero;
+    of_l1 += a * a;
+    of_entropy += b * b;
+    apart += (sum - a - b) * (sum - a - b);
+  }
+  EXPECT_GT(of_l1, 0);
+  EXPECT_GT(of_entropy, 0);
+  // A lost gradient would leave one of them whole.
+  EXPECT_LE(std::sqrt(apart), 1e-3 * std::sqrt(std::min(of_l1, of_entropy)));
+  EXPECT_NEAR(both.loss - none.loss, (l1.loss - none.loss) + (entropy.loss - none.loss), 1e-5 * both.loss);
+  EXPECT_EQ(both.pixels, none.pixels) << "an error map learns from them";
+  ASSERT_GT(l1.opacity, 0.01);
+  EXPECT_NEAR(l1.loss - none.loss, 0.5 * l1.opacity, 1e-5 * l1.loss) << "the weight times the mean opacity";
+}
+
 /// On a grid of voxels: the change of the loss along the gradient of the densities, with every term at once.
 TEST(LossTerms, VoxelsHaveTheGradientOfEveryTerm) {
   VoxelConfig c;
