@@ -90,14 +90,13 @@ TEST(Trainer, GradientOfTheWholeStep) {
     for (int i = 0; i < 60; ++i) trainer.step(0);
     trainer.save(learned, {});
   }
-  for (const char* only : {"all", "pixels", "opacity_entropy", "distortion", "total_variation", "depth"}) {
+  std::vector<std::string> cases = {"all", "pixels"};
+  for (const LossTerm& each : loss_terms()) cases.emplace_back(each.term->name);
+  for (const std::string& only : cases) {
     Config config = plain;
-    const std::string term = only;
-    const auto weight = [&](const char* name, double w) { return term == "all" || term == name ? w : 0; };
-    config.opacity_entropy = weight("opacity_entropy", 1);
-    config.distortion = weight("distortion", 1);
-    config.total_variation = weight("total_variation", 0.1);
-    config.depth = weight("depth", 1);
+    for (const LossTerm& each : loss_terms())
+      if (only == "all" || only == each.term->name)
+        config.*each.weight = each.term->where == Term::on_own_points ? 0.1 : 1;
     Trainer trainer(small_scene(), config, small_plan(), 11);
     trainer.restore(TensorFile(learned));
     auto& model = const_cast<Model&>(trainer.model());

@@ -10,9 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "labs/radiance/loss/terms.h"
+
 namespace klab {
 
-struct Config {
+struct Config : LossSettings {
   // Hash encoding.
   int64_t levels = 16;
   int64_t features = 2;
@@ -75,14 +77,10 @@ struct Config {
   int64_t grid_warmup = 128;     // steps during which all cells are updated
   double grid_threshold = 0.01;  // on density·step; the mean, if that is smaller
   double grid_fraction = 0.125;  // after the warm-up: this share of the cells uniformly, and as many occupied
-  // Loss.
+  // Loss, besides the weights of its terms.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
   std::string background =
-      "white";                 // training: "white" | "black" | "random"; evaluation is on white unless black
-  double opacity_entropy = 0;  // weight (ngp_pl: 1e-3)
-  double distortion = 0;       // weight (ngp_pl: 1e-3 for scenes without a bound)
-  double total_variation = 0;  // weight, of the logarithm of the density (1e-6 or so)
-  double depth = 0;            // weight, for scenes with true depth
+      "white";  // training: "white" | "black" | "random"; evaluation is on white unless black
 
   /// Calls visit(name, reference, low, high) for numbers and visit(name, reference, allowed) for strings.
   template <class Self, class Visit>
@@ -139,10 +137,7 @@ struct Config {
     visit("grid_fraction", c.grid_fraction, 0, 1);
     visit("loss", c.loss, "mse huber smooth_l1");
     visit("background", c.background, "white black random");
-    visit("opacity_entropy", c.opacity_entropy, 0, 10);
-    visit("distortion", c.distortion, 0, 10);
-    visit("total_variation", c.total_variation, 0, 10);
-    visit("depth", c.depth, 0, 1e3);
+    weights(c, visit);
   }
 
   /// Throws std::invalid_argument naming the field for combinations that make no sense (width not a multiple

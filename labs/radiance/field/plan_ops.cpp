@@ -1,23 +1,22 @@
 #include "labs/radiance/field/plan_ops.h"
 
 #include "harness/program/plan.h"
+#include "labs/radiance/loss/terms.h"
 
 namespace klab {
 
 const std::vector<std::string>& plan_ops() {
-  static const std::vector<std::string> ops = {
-      "draw_rays", "ray_march", "sample_begin", "place_samples", "hashgrid_fwd", "mlp_fwd", "visible_limit",
-      "ray_weights", "spread_samples", "visible_compact", "sh_fwd", "composite_fwd", "pixel_loss_fwd",
-      "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd", "weighted_sum", "mlp_bwd", "axpy",
-      "hashgrid_bwd", "all_finite", "adam", "ema",
-      // Not in every step.
-      "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
-      // Only if the config asks for them.
-      "opacity_entropy_fwd", "opacity_entropy_bwd", "depth_loss_fwd", "depth_loss_bwd", "distortion_fwd",
-      "distortion_bwd", "sample_weights_fwd", "sample_weights_bwd", "variation_points", "total_variation_fwd",
-      "total_variation_bwd", "clip_norm", "hashtable_fwd", "hashtable_bwd",
-      // Only if gradients are stored in fewer bits.
-      "round_narrow", "cast", "unscale"};
+  static const std::vector<std::string> ops = with_ops_of_terms(
+      {"draw_rays", "ray_march", "sample_begin", "place_samples", "hashgrid_fwd", "mlp_fwd", "visible_limit",
+       "ray_weights", "spread_samples", "visible_compact", "sh_fwd", "composite_fwd", "pixel_loss_fwd",
+       "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd", "weighted_sum", "mlp_bwd", "axpy",
+       "hashgrid_bwd", "all_finite", "adam", "ema",
+       // Not in every step.
+       "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
+       // Only if the config asks for them.
+       "clip_norm", "hashtable_fwd", "hashtable_bwd",
+       // Only if gradients are stored in fewer bits.
+       "round_narrow", "cast", "unscale"});
   return ops;
 }
 

@@ -11,11 +11,14 @@
 #include "harness/program/memory.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/field/placement.h"
+#include "labs/radiance/loss/terms.h"
 
 namespace klab {
 
 /// Every number of the recipe for voxels.
-struct VoxelConfig {
+struct VoxelConfig : LossSettings {
+  VoxelConfig() { total_variation = 1e-6; }
+
   // Grid.
   int64_t first_grid = 32;   // cells along an edge at first; doubled until ...
   int64_t grid = 256;        // ... it has this many
@@ -40,11 +43,10 @@ struct VoxelConfig {
   int64_t first_rays = 256;
   std::string pixel_point = "middle";  // as in Config
   double early_stop = 1e-4;            // transmittance
-  // Loss.
+  // Loss, besides the weights of its terms.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
   std::string background =
       "white";  // training: "white" | "black" | "random"; evaluation is on white unless black
-  double total_variation = 1e-6;  // weight of the difference of log-density between neighbors
 
   int64_t basis() const { return (sh_degree + 1) * (sh_degree + 1); }
 
@@ -73,7 +75,7 @@ struct VoxelConfig {
     visit("early_stop", c.early_stop, 0, 0.5);
     visit("loss", c.loss, "mse huber smooth_l1");
     visit("background", c.background, "white black random");
-    visit("total_variation", c.total_variation, 0, 10);
+    weights(c, visit);
   }
 
   /// Throws std::invalid_argument for grids that are no powers of two, and a first grid finer than the last.

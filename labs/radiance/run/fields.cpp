@@ -167,6 +167,12 @@ const std::vector<Kind>& kinds() {
   return list;
 }
 
+bool has_all_terms(const std::vector<std::string>& settings) {
+  return std::ranges::all_of(loss_terms(), [&](const LossTerm& each) {
+    return std::ranges::find(settings, each.term->name) != settings.end();
+  });
+}
+
 const Kind& kind_of(const std::string& field) {
   require_field(field);
   return *std::ranges::find(kinds(), field, &Kind::name);
@@ -217,12 +223,20 @@ FieldSettings field_settings(const std::string& field, const std::string& json, 
   FieldSettings settings;
   settings.field = field;
   kind_of(field).read(settings, json, where, [&](const std::string& key) -> std::string {
+    const std::string need = need_of_setting(key);
+    std::vector<std::string> others;
     for (const Kind& k : kinds()) {
       const std::vector<std::string> names = k.settings();
-      if (k.name != field && std::ranges::find(names, key) != names.end())
-        return fmt::format("it is a setting of --field {}, and this is {}", k.name, field);
+      // Settings of other fields may have a term's name.
+      const bool has = std::ranges::find(names, key) != names.end() && (need.empty() || has_all_terms(names));
+      if (k.name != field && has) others.emplace_back(k.name);
     }
-    return "";
+    if (others.empty()) return "";
+    if (!need.empty())
+      return fmt::format(
+          "it weighs a term of the loss that needs {}, which --field {} does not have: take --field {}", need,
+          field, fmt::join(others, " or "));
+    return fmt::format("it is a setting of --field {}, and this is {}", fmt::join(others, " or "), field);
   });
   return settings;
 }

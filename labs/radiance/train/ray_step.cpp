@@ -13,8 +13,6 @@
 #include "reference/ray_weights/ray_weights.h"
 #include "reference/sample_begin/sample_begin.h"
 #include "reference/spread_samples/spread_samples.h"
-#include "reference/total_variation_bwd/total_variation_bwd.h"
-#include "reference/variation_points/variation_points.h"
 #include "reference/visible_limit/visible_limit.h"
 #include "reference/weighted_sum/weighted_sum.h"
 
@@ -47,7 +45,15 @@ void draw_rays(Ops& ops, const RayDraw& how, const ViewData& data, const ViewTen
                       .depth = rays.depth});
 }
 
-RayStep::RayStep(Memory& memory, const Room& in, const ViewData& view_data, const StepSizes& step_sizes)
+void weigh_terms(StepNumbers& n, const LossSettings& loss, int64_t points) {
+  for (size_t i = 0; i < kLossTerms; ++i) {
+    const auto& [term, weight] = loss_terms()[i];
+    n.term[i] = float(loss.*weight / double(term->where == Term::on_own_points ? points : 1));
+  }
+}
+
+RayStep::RayStep(Memory& memory, const Room& in, const LossSettings& loss, const ViewData& view_data,
+                 const StepSizes& step_sizes)
     : views(declare_views(memory, view_data)), data(view_data), sizes(step_sizes), room(in) {
   numbers = memory.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
   rays = memory.extent("rays", room.rays, room.usual_rays);
@@ -99,10 +105,24 @@ RayStep::RayStep(Memory& memory, const Room& in, const ViewData& view_data, cons
   d_color = of_rays("d_color", 3);
   d_opacity = of_rays("d_opacity", 1);
   d_depth = of_rays("d_depth", 1);
-  variation_positions = memory.tensor<float>("variation positions", 3, 4 * room.points);
-  variation_values = memory.tensor<float>("variation loss", 1, room.points);
-  variation_weight = memory.tensor<float>("variation weight", 1, room.points);
+  for (size_t i = 0; i < kLossTerms; ++i)
+    if (const auto& [term, own] = loss_terms()[i]; loss.*own > 0)
+      terms_.push_back({term, several(&StepNumbers::term).from(int64_t(i))});
+  const bool on_samples = has_terms(loss, Term::on_samples);
+  if (on_samples || has_terms(loss, Term::on_rays)) term_weight_ = of_rays("weight and value of a term", 2);
+  if (terms_.size() > 1) more_gradients_ = of_rays("gradients of one term", Term::kGradients.size());
+  if (on_samples) sample_weights_ = of_samples("weights", 1);
+  if (on_samples) d_sample_weights_ = of_samples("d_weights", 1);
+  point_positions = memory.tensor<float>("points of terms", 3, 4 * room.points);
+  point_values_ = memory.tensor<float>("terms of points", 1, room.points);
+  point_weight_ = memory.tensor<float>("weights of points", 1, room.points);
   ones = memory.tensor<float>("ones", 1, room.points);
+}
+
+void RayStep::fill_ones(Memory& memory) const {
+  if (room.points == 0) return;
+  const std::vector<float> host(size_t(room.points), 1.0F);
+  memory.write(ones, host.data(), host.size() * sizeof(float));
 }
 
 void RayStep::draw(Ops& ops, const RayDraw& how) const {
@@ -190,13 +210,20 @@ void RayStep::composite(Ops& ops) const {
                                                               .depth = depth});
 }
 
-void RayStep::add_loss(Ops& ops, const Handle<float>& weights) const {
+void RayStep::add_loss(Ops& ops) const {
   const auto stage = ops.within("loss");
-  ops.call<WeightedSum>({.n = rays}, {.weight = weights, .value = value, .sum = number(&StepNumbers::loss)});
+  ops.call<WeightedSum>({.n = rays}, {.weight = weight, .value = value, .sum = number(&StepNumbers::loss)});
 }
 
-void RayStep::pixel_loss(Ops& ops, int64_t kind, const std::function<void()>& terms) const {
-  if (ops.fused<CompositeLossBwd>(!terms, {.rays = rays, .samples = samples, .kind = kind},
+void RayStep::loss(Ops& ops, int64_t kind) const {
+  pixel_loss(ops, kind);
+  add_terms(ops, Term::on_samples, tensors_of_rays());
+}
+
+void RayStep::pixel_loss(Ops& ops, int64_t kind) const {
+  const bool alone =
+      std::ranges::none_of(terms_, [](const WeighedTerm& each) { return each.term->where == Term::on_rays; });
+  if (ops.fused<CompositeLossBwd>(alone, {.rays = rays, .samples = samples, .kind = kind},
                                   {.ray_begin = begin,
                                    .density_raw = raw,
                                    .rgb = rgb,
@@ -207,13 +234,13 @@ void RayStep::pixel_loss(Ops& ops, int64_t kind, const std::function<void()>& te
                                    .loss = value,
                                    .d_density_raw = d_raw,
                                    .d_rgb = d_rgb}))
-    return add_loss(ops, weight);
+    return add_loss(ops);
   composite(ops);
   ops.call<PixelLossFwd>({.n = rays, .kind = kind}, {.prediction = color, .target = target, .loss = value});
   ops.call<PixelLossBwd>({.n = rays, .kind = kind},
                          {.prediction = color, .target = target, .d_loss = weight, .d_prediction = d_color});
-  add_loss(ops, weight);
-  if (terms) terms();
+  add_loss(ops);
+  add_terms(ops, Term::on_rays, tensors_of_rays());
   ops.call<CompositeBwd>({.rays = rays, .samples = samples}, {.ray_begin = begin,
                                                               .density_raw = raw,
                                                               .rgb = rgb,
@@ -227,24 +254,70 @@ void RayStep::pixel_loss(Ops& ops, int64_t kind, const std::function<void()>& te
                                                               .d_rgb = d_rgb});
 }
 
-void RayStep::draw_variation(Ops& ops) const {
-  ops.call<VariationPoints>({.points = room.points}, {.seed = several(&StepNumbers::seed),
-                                                      .step = several(&StepNumbers::step),
-                                                      .h = number(&StepNumbers::cell),
-                                                      .positions = variation_positions});
+// ---- Terms of the loss: each is a declaration in labs/radiance/loss. ----
+
+TermTensors RayStep::tensors_of_rays() const {
+  TermTensors lent;
+  lent.values = lent.rays = rays;
+  lent.samples = samples;
+  lent.weight = term_weight_;
+  lent.value = term_weight_.row(1);  // `value` stays the pixels' loss, which an error map learns
+  lent.opacity = opacity;
+  lent.depth = depth;
+  lent.true_depth = target_depth;
+  lent.d_opacity = d_opacity;
+  lent.d_depth = d_depth;
+  lent.begin = begin;
+  lent.raw = raw;
+  lent.t = sample_t;
+  lent.delta = sample_delta;
+  lent.sample_weights = sample_weights_;
+  lent.d_sample_weights = d_sample_weights_;
+  lent.d_raw = d_raw;
+  return lent;
 }
 
-void RayStep::variation_loss(Ops& ops, const Handle<float>& densities,
-                             const Handle<float>& d_densities) const {
-  const int64_t points = room.points;
-  ops.fill("total variation", variation_weight, 0, points * int64_t(sizeof(float)));
-  ops.call<Axpy>({.n = points}, {.a = number(&StepNumbers::variation), .x = ones, .y = variation_weight});
-  ops.call<TotalVariationFwd>({.points = points}, {.raw = densities, .loss = variation_values});
-  ops.call<TotalVariationBwd>({.points = points},
-                              {.raw = densities, .d_loss = variation_weight, .d_raw = d_densities});
-  ops.call<WeightedSum>(
-      {.n = points},
-      {.weight = variation_weight, .value = variation_values, .sum = number(&StepNumbers::loss)});
+void RayStep::loss_at_points(Ops& ops, const std::function<void()>& forward,
+                             const std::function<void()>& backward) const {
+  TermTensors lent;
+  lent.values = room.points;
+  lent.weight = point_weight_;
+  lent.value = point_values_;
+  lent.seed = several(&StepNumbers::seed);
+  lent.step = several(&StepNumbers::step);
+  lent.cell = number(&StepNumbers::cell);
+  lent.positions = point_positions;
+  lent.point_raw = point_raw;
+  lent.d_point_raw = d_point_raw;
+  lent.forward = forward;
+  lent.backward = backward;
+  add_terms(ops, Term::on_own_points, lent);
+}
+
+// The first term writes a gradient of rays where it belongs. Those of further terms are written elsewhere and added to it.
+void RayStep::add_terms(Ops& ops, Term::Where where, const TermTensors& lent) const {
+  unsigned written = 0;
+  for (const WeighedTerm& each : terms_) {
+    const Term& term = *each.term;
+    if (term.where != where) continue;
+    const auto stage = ops.within(term.stage);
+    TermTensors own = lent;
+    own.one = number(&StepNumbers::one);
+    own.loss = number(&StepNumbers::loss);
+    ops.fill(term.stage, own.weight, 0, own.values.most() * int64_t(sizeof(float)));
+    ops.call<Axpy>({.n = own.values},
+                   {.a = each.weight, .x = where == Term::on_own_points ? ones : weight, .y = own.weight});
+    const unsigned again = where == Term::on_rays ? term.needs & written : 0;
+    if (again & Term::opacity) own.d_opacity = more_gradients_.row(0);
+    if (again & Term::depth) own.d_depth = more_gradients_.row(1);
+    term.add(ops, own);
+    const auto add = [&](const Handle<float>& from, const Handle<float>& to) {
+      ops.call<Axpy>({.n = rays}, {.a = own.one, .x = from, .y = to});
+    };
+    if (again & Term::opacity) add(own.d_opacity, d_opacity);
+    if (again & Term::depth) add(own.d_depth, d_depth);
+    written |= term.needs;
+  }
 }
 
 // Clears a whole stretch: finding the lines that hold something takes longer than the saved writes.

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "harness/program/ops.h"
+#include "labs/radiance/loss/terms.h"
 #include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/views.h"
 
@@ -40,8 +42,8 @@ struct StepNumbers {
   float march[4] = {};                   // near, dt_min, dt_max, cone
   float volume[2] = {1, 0};              // side, and whether cells grow with their distance from the middle
   float stop = 0, one = 1;
-  float entropy = 0, distortion = 0, depth = 0, variation = 0;  // weights of the loss's terms
-  float cell = 0;                                               // edge of a cell, in the encoding's [0,1]
+  float term[kLossTerms] = {};  // weights of the loss's terms, in the order of their list
+  float cell = 0;               // edge of a cell, in the encoding's [0,1]
   float grid_decay = 0, smallest_step = 0, grid_share = 0, grid_threshold = 0;
   float clip = 0, keep = 0;
   Adam table = {}, networks = {};
@@ -52,6 +54,9 @@ struct StepNumbers {
   float box[3] = {};            // near, side and whether cells grow, of a grid of voxels,
   float empty = 0;              // and the log-density of its vertices without a row
 };
+
+/// Sets the weights of the loss's terms: sums over rays have weights of their own, sums over `points` become means here.
+void weigh_terms(StepNumbers& numbers, const LossSettings& loss, int64_t points);
 
 /// Returns a number in the tensor of inputs and outputs, or the first of several.
 template <class T>
@@ -90,8 +95,13 @@ class RayStep {
   Handle<float> weight, value;       // [rays] weight of a ray in the loss, and its pixel loss
   Handle<float> color, target;       // [3,rays] of the last batch, and the true one
   Handle<float> opacity, depth;      // [rays] of the last batch
-  Handle<float> ones;                // [points of the total variation]: filled by the owner of the memory
+  Handle<float> ones;                // [points of terms that draw their own]: filled by fill_ones()
 
+  /// What terms get from every step of rays; the true depth comes from the scene.
+  static constexpr unsigned kGiven = Term::opacity | Term::depth | Term::densities;
+  /// Returns whether the terms allow one op for the pixel loss and the samples' gradients: not if a gradient goes through opacities
+  /// or depths.
+  static bool fusable(const LossSettings& loss) { return !has_terms(loss, Term::on_rays); }
   /// Returns the room for samples with a gradient: the number of rays follows the last step's, so the number
   /// of samples varies.
   template <class C>
@@ -105,6 +115,8 @@ class RayStep {
     return std::max(c.first_rays, c.batch_samples) + 1;
   }
 
+  /// To be called once when memory is allocated.
+  void fill_ones(Memory& memory) const;
   /// Program: the pixels of the last batch, where its loss did without them.
   void composite(Ops& ops) const;
 
@@ -112,7 +124,7 @@ class RayStep {
   /// Capacities of a step, and what it usually has of them.
   struct Room {
     int64_t rays, marched, samples;
-    int64_t points;  // for evaluating the total variation
+    int64_t points;  // of terms that draw their own
     int64_t usual_rays, usual_samples;
   };
   /// Samples of rays that are evaluated together, from the `first` of each ray on.
@@ -129,7 +141,8 @@ class RayStep {
   };
 
   /// Declares the tensors.
-  RayStep(Memory& memory, const Room& room, const ViewData& data, const StepSizes& sizes);
+  RayStep(Memory& memory, const Room& room, const LossSettings& loss, const ViewData& data,
+          const StepSizes& sizes);
   ~RayStep() = default;
 
   void draw(Ops& ops, const RayDraw& how) const;
@@ -143,15 +156,13 @@ class RayStep {
   /// ones.
   void keep_visible(Ops& ops, int64_t most) const;
 
-  /// Computes the gradients of raw and rgb, and adds to the loss. `terms` adds terms of opacities and depths to
-  /// the loss and to their gradients; without it, one op does all. `kind` as in pixel_loss_fwd.
-  void pixel_loss(Ops& ops, int64_t kind, const std::function<void()>& terms = {}) const;
-  /// Adds the values of rays with these weights to the loss.
-  void add_loss(Ops& ops, const Handle<float>& weights) const;
-
-  /// Draws groups of four points, and computes the differences of their log-densities, with the gradient.
-  void draw_variation(Ops& ops) const;
-  void variation_loss(Ops& ops, const Handle<float>& raw, const Handle<float>& d_raw) const;
+  /// Computes the gradients of raw and rgb, and adds to the loss: that of pixels, and all terms on rays and their samples. `kind`
+  /// as in pixel_loss_fwd.
+  void loss(Ops& ops, int64_t kind) const;
+  /// Adds the terms that act on points of their own. `forward` computes point_raw at point_positions, `backward` propagates
+  /// d_point_raw.
+  void loss_at_points(Ops& ops, const std::function<void()>& forward,
+                      const std::function<void()>& backward) const;
 
   /// Applies Adam to the range `own`, a stretch at a time, and clears each stretch's gradient; `group`
   /// numbers share a step count.
@@ -177,13 +188,28 @@ class RayStep {
   Handle<float> sample_directions, sample_t, sample_delta, rgb, d_raw, d_rgb;
   Handle<float> raw;  // [samples] logarithms of densities, declared by the field
   Handle<float> d_color, d_opacity, d_depth;
-  Handle<float> variation_positions, variation_values, variation_weight;
+  Handle<float> point_positions;
+  Handle<float> point_raw, d_point_raw;  // [4·points] declared by the field
 
  private:
+  struct WeighedTerm {
+    const Term* term;
+    Handle<float> weight;  // in `numbers`
+  };
+  void pixel_loss(Ops& ops, int64_t kind) const;
+  /// Adds the values of rays to the loss.
+  void add_loss(Ops& ops) const;
+  void add_terms(Ops& ops, Term::Where where, const TermTensors& lent) const;
+  TermTensors tensors_of_rays() const;
+
   void begin_at(Ops& ops, int64_t first, int64_t most, int64_t capacity, int64_t padding,
                 const Handle<int32_t>& to) const;
   void place_at(Ops& ops, const Handle<int32_t>& from, const Count& count, int64_t first,
                 const Handle<float>& to) const;
+
+  std::vector<WeighedTerm> terms_;  // those of the settings
+  Handle<float> term_weight_, more_gradients_, sample_weights_, d_sample_weights_, point_values_,
+      point_weight_;
 };
 
 }  // namespace klab

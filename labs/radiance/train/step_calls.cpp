@@ -6,15 +6,13 @@
 #include "labs/radiance/train/trainer.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
-#include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
-#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 
 namespace klab {
 namespace {
 
-/// Returns the calls of a step for the config's terms of the loss.
+/// Returns the calls of a step for the config's loss. Ops that only a term calls are measured.
 std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays, int64_t samples) {
   const std::string pixels = fmt::format("{} rays", rays), all = fmt::format("{} of {} rays", samples, rays);
   const PixelLossFwd::Shape pixel_loss = {.n = rays, .kind = loss_kind(c.loss)};
@@ -23,16 +21,8 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   if (TrainStep::fusable(c))
     calls.push_back(
         planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, all));
-  if (c.opacity_entropy > 0) {
-    calls.push_back(planned<OpacityEntropyFwd>({.rays = rays}, pixels));
-    calls.push_back(planned<OpacityEntropyBwd>({.rays = rays}, pixels));
-  }
-  if (c.distortion > 0) {
-    calls.push_back(planned<DistortionFwd>({.rays = rays, .samples = samples}, all));
-    calls.push_back(planned<DistortionBwd>({.rays = rays, .samples = samples}, all));
-  }
-  if (c.total_variation > 0) {
-    const int64_t n = 4 * TrainStep::kVariationPoints;
+  if (has_terms(c, Term::on_own_points)) {
+    const int64_t n = 4 * TrainStep::kTermPoints;
     const std::string points = fmt::format("{} points", n);
     calls.push_back(planned_lookup(c, cascades, n, points));
     calls.push_back(planned<MlpFwd>(density_shape(c, n), points));

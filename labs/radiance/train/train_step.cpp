@@ -13,10 +13,6 @@
 #include "reference/axpy/axpy.h"
 #include "reference/cast/cast.h"
 #include "reference/clip_norm/clip_norm.h"
-#include "reference/depth_loss_bwd/depth_loss_bwd.h"
-#include "reference/depth_loss_fwd/depth_loss_fwd.h"
-#include "reference/distortion_bwd/distortion_bwd.h"
-#include "reference/distortion_fwd/distortion_fwd.h"
 #include "reference/ema/ema.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
@@ -25,12 +21,8 @@
 #include "reference/occupancy_choose/occupancy_choose.h"
 #include "reference/occupancy_place/occupancy_place.h"
 #include "reference/occupancy_update/occupancy_update.h"
-#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
-#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/round_narrow/round_narrow.h"
-#include "reference/sample_weights_bwd/sample_weights_bwd.h"
-#include "reference/sample_weights_fwd/sample_weights_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 #include "reference/unscale/unscale.h"
 #include "reference/visible_compact/visible_compact.h"
@@ -57,10 +49,9 @@ void TrainStep::find_samples(Ops& ops) const {
 
 void TrainStep::learn_from_samples(Ops& ops) const {
   shade(ops);
-  loss(ops);
-  add_distortion(ops);
+  loss(ops, loss_kind(c_.loss));
   propagate(ops);
-  add_variation(ops);
+  add_points(ops);
   check_gradients(ops);
 }
 
@@ -125,63 +116,6 @@ void TrainStep::shade(Ops& ops) const {
   round_activation(ops, rgb, 3, samples);
 }
 
-// ---- Loss. ----
-
-void TrainStep::loss(Ops& ops) const {
-  const auto terms_of_rays = [&] {
-    const auto stage = ops.within("loss");
-    if (c_.opacity_entropy > 0) {
-      weigh_term(ops, &StepNumbers::entropy);
-      ops.call<OpacityEntropyFwd>({.rays = rays}, {.opacity = opacity, .loss = value});
-      ops.call<OpacityEntropyBwd>({.rays = rays},
-                                  {.opacity = opacity, .d_loss = term_weight_, .d_opacity = d_opacity});
-      add_loss(ops, term_weight_);
-    }
-    if (c_.depth > 0) {
-      weigh_term(ops, &StepNumbers::depth);
-      ops.call<DepthLossFwd>({.rays = rays}, {.depth = depth, .truth = target_depth, .loss = value});
-      ops.call<DepthLossBwd>(
-          {.rays = rays},
-          {.depth = depth, .truth = target_depth, .d_loss = term_weight_, .d_depth = d_depth});
-      add_loss(ops, term_weight_);
-    }
-  };
-  if (fusable(c_))
-    pixel_loss(ops, loss_kind(c_.loss));
-  else
-    pixel_loss(ops, loss_kind(c_.loss), terms_of_rays);
-}
-
-void TrainStep::weigh_term(Ops& ops, float StepNumbers::*own) const {
-  ops.fill("loss", term_weight_, 0, room.rays * int64_t(sizeof(float)));
-  ops.call<Axpy>({.n = rays}, {.a = number(own), .x = weight, .y = term_weight_});
-}
-
-// Adds to the gradient of the densities, which the pixel loss has written.
-void TrainStep::add_distortion(Ops& ops) const {
-  if (!(c_.distortion > 0)) return;
-  const auto stage = ops.within("loss");
-  weigh_term(ops, &StepNumbers::distortion);
-  ops.call<SampleWeightsFwd>(
-      {.rays = rays, .samples = samples},
-      {.ray_begin = begin, .density_raw = raw, .delta = sample_delta, .weights = weights_});
-  ops.call<DistortionFwd>(
-      {.rays = rays, .samples = samples},
-      {.ray_begin = begin, .weights = weights_, .delta = sample_delta, .t = sample_t, .loss = value});
-  ops.call<DistortionBwd>({.rays = rays, .samples = samples}, {.ray_begin = begin,
-                                                               .weights = weights_,
-                                                               .delta = sample_delta,
-                                                               .t = sample_t,
-                                                               .d_loss = term_weight_,
-                                                               .d_weights = d_weights_});
-  add_loss(ops, term_weight_);
-  ops.call<SampleWeightsBwd>({.rays = rays, .samples = samples}, {.ray_begin = begin,
-                                                                  .density_raw = raw,
-                                                                  .delta = sample_delta,
-                                                                  .d_weights = d_weights_,
-                                                                  .d_density_raw = d_raw});
-}
-
 // ---- Backward: the parameters' gradients from those of densities and colors. ----
 
 void TrainStep::propagate(Ops& ops) const {
@@ -210,20 +144,21 @@ void TrainStep::propagate(Ops& ops) const {
   scatter(ops, samples, positions, d_features_);
 }
 
-void TrainStep::add_variation(Ops& ops) const {
-  if (!(c_.total_variation > 0)) return;
-  const auto stage = ops.within("total variation");
-  constexpr int64_t n = 4 * kVariationPoints;
-  draw_variation(ops);
-  encode(ops, n, variation_positions, variation_features_);
-  density_network(ops, n, variation_features_, variation_geometry_);
-  variation_loss(ops, variation_geometry_, d_variation_);
-  round_gradient(ops, d_variation_, c_.geometry_features, n, true);
-  density_back(ops, n, variation_features_, d_variation_, d_variation_features_);
-  round_gradient(ops, d_variation_features_, encoded_, n);
-  if (formats_.gradients != nullptr) require_finite(ops, d_variation_features_, encoded_ * n, 2);
-  unscale(ops, d_variation_features_, encoded_ * n, 2);
-  scatter(ops, n, variation_positions, d_variation_features_);
+void TrainStep::add_points(Ops& ops) const {
+  constexpr int64_t n = 4 * kTermPoints;
+  const auto forward = [&] {
+    encode(ops, n, point_positions, point_features_);
+    density_network(ops, n, point_features_, point_raw);
+  };
+  const auto backward = [&] {
+    round_gradient(ops, d_point_raw, c_.geometry_features, n, true);
+    density_back(ops, n, point_features_, d_point_raw, d_point_features_);
+    round_gradient(ops, d_point_features_, encoded_, n);
+    if (formats_.gradients != nullptr) require_finite(ops, d_point_features_, encoded_ * n, 2);
+    unscale(ops, d_point_features_, encoded_ * n, 2);
+    scatter(ops, n, point_positions, d_point_features_);
+  };
+  loss_at_points(ops, forward, backward);
 }
 
 void TrainStep::check_gradients(Ops& ops) const {
@@ -429,7 +364,7 @@ RayStep::Room TrainStep::room_of(const Config& c) {
   return {.rays = ray_capacity(c),
           .marched = march_capacity(c),
           .samples = sample_capacity(c),
-          .points = c.total_variation > 0 ? kVariationPoints : 0,
+          .points = has_terms(c, Term::on_own_points) ? kTermPoints : 0,
           .usual_rays = usual_rays(c.batch_samples),
           .usual_samples = c.batch_samples};
 }
@@ -442,7 +377,7 @@ int64_t TrainStep::size_of(Part part) const {
 
 TrainStep::TrainStep(Memory& memory, const Config& config, int cascades, const Data& views_data,
                      const StepSizes& step_sizes, const StepFormats& formats, StepPart part)
-    : RayStep(memory, room_of(config), views_data, step_sizes),
+    : RayStep(memory, room_of(config), config, views_data, step_sizes),
       c_(config),
       cascades_(cascades),
       plain_(has_plain_table(config)),
@@ -491,16 +426,13 @@ TrainStep::TrainStep(Memory& memory, const Config& config, int cascades, const D
   features_ = sizes.recompute ? evaluated_.front().features : of_samples("features", encoded_);
   color_in_ = of_samples("color input", color_inputs_);
   raw = color_in_.row(color_inputs_ - c_.geometry_features);
-  term_weight_ = memory.tensor<float>("term weight", 1, rays);
-  if (c_.distortion > 0) weights_ = of_samples("weights", 1);
-  if (c_.distortion > 0) d_weights_ = of_samples("d_weights", 1);
   d_color_in_ = of_samples("d_color input", color_inputs_);
   d_features_ = of_samples("d_features", encoded_);
   const int64_t points = 4 * room.points;
-  variation_features_ = memory.tensor<float>("variation features", encoded_, points);
-  variation_geometry_ = memory.tensor<float>("variation geometry", c_.geometry_features, points);
-  d_variation_ = memory.tensor<float>("d_variation", c_.geometry_features, points);
-  d_variation_features_ = memory.tensor<float>("d_variation features", encoded_, points);
+  point_features_ = memory.tensor<float>("features of points", encoded_, points);
+  point_raw = memory.tensor<float>("geometry of points", c_.geometry_features, points);
+  d_point_raw = memory.tensor<float>("d_geometry of points", c_.geometry_features, points);
+  d_point_features_ = memory.tensor<float>("d_features of points", encoded_, points);
 }
 
 }  // namespace klab

@@ -1,15 +1,10 @@
 // One training step of the hash field: its programs of ops. Steps on the processor and on a GPU differ in a few
 // sizes only (StepSizes), and in the rungs that a plan puts in the place of the ops.
 //
-//   loss = 1/R · sum over the R whole rays of
-//            pixel loss (mse, huber or smooth L1)                      lab 14
-//          + opacity_entropy · (-o·ln o)                               ngp_pl
-//          + distortion · (spread of the ray's weights)                Barron et al. 2022, equation 15
-//          + depth · (expected distance - true distance)^2 / 2         where the scene knows it; Deng et al. 2022
-//        + total_variation · 1/P · sum over P points and 3 axes of (raw(x + h·axis) - raw(x))^2
+//   loss = 1/R · sum over the R whole rays of pixel loss (mse, huber or smooth L1, lab 14) and terms on rays and their samples
+//        + 1/P · sum over P points of terms on their own points
 //
-// with raw the logarithm of the density and h the edge of a cell of the occupancy grid (Yu et al.,
-// "Plenoxels", 2022, section 3.3, has the same sum over a voxel grid's neighbors).
+// with each term (labs/radiance/loss/terms.h) times its weight in the config.
 #pragma once
 
 #include <array>
@@ -63,26 +58,21 @@ class TrainStep : public RayStep {
   /// Returns the cells of a pass of an update: pass k has those from chosen[k·cells_of_pass] on, and belongs
   /// to trainer k mod ranks.
   int64_t cells_of_pass() const { return march_capacity(c_); }
-  /// Returns whether the loss's terms allow one op for the pixel loss and the samples' gradients: not if a
-  /// term's gradient goes through opacities or depths.
-  static bool fusable(const Config& config) { return !(config.opacity_entropy > 0) && !(config.depth > 0); }
   /// Returns the room for marched samples, more than for those with a gradient: rays are marched some way
   /// behind surfaces.
   static int64_t march_capacity(const Config& c) { return 4 * c.batch_samples + c.max_samples_per_ray; }
   /// Returns the rays that `samples` samples usually need: after the grid has learned the empty space, rays have a few each.
   static int64_t usual_rays(int64_t samples) { return std::max<int64_t>(1, samples / 3); }
-  /// Points at which a step evaluates the total variation. Each takes four evaluations of the density.
-  static constexpr int64_t kVariationPoints = 1024;
+  /// Points that a term draws in a step. Each takes four evaluations of the density.
+  static constexpr int64_t kTermPoints = 1024;
 
  private:
   static Room room_of(const Config& c);
   void draw_and_march(Ops& ops) const;
   void find_visible(Ops& ops) const;
   void shade(Ops& ops) const;
-  void loss(Ops& ops) const;
-  void add_distortion(Ops& ops) const;
   void propagate(Ops& ops) const;
-  void add_variation(Ops& ops) const;
+  void add_points(Ops& ops) const;
   void check_gradients(Ops& ops) const;
 
   void encode(Ops& ops, const Count& n, const Handle<float>& at, const Handle<float>& to) const;
@@ -91,9 +81,6 @@ class TrainStep : public RayStep {
   void density_back(Ops& ops, const Count& n, const Handle<float>& x, const Handle<float>& d_y,
                     const Handle<float>& d_x, std::string_view suffix = {}) const;
   void scatter(Ops& ops, const Count& n, const Handle<float>& at, const Handle<float>& d_values) const;
-
-  /// Weights a term's loss by the rays' weights times the term's own.
-  void weigh_term(Ops& ops, float StepNumbers::*own) const;
 
   void copy_parameters(Ops& ops) const;
   /// Rounds [rows, columns] floats to the format, in place or into another tensor, times a number; does
@@ -125,8 +112,7 @@ class TrainStep : public RayStep {
     Handle<float> features, geometry;
   };
   std::vector<Evaluated> evaluated_;  // by pass
-  Handle<float> features_, color_in_, term_weight_, weights_, d_weights_, d_color_in_, d_features_;
-  Handle<float> variation_features_, variation_geometry_, d_variation_, d_variation_features_;
+  Handle<float> features_, color_in_, d_color_in_, d_features_, point_features_, d_point_features_;
 };
 
 }  // namespace klab

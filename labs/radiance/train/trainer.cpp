@@ -73,6 +73,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
       errors_(error_map_of(config_, scene, backend_, pool)),
       rays_next_(config_.first_rays) {
+  require_given(config_, TrainStep::kGiven | (view_data().depth ? Term::true_depth : 0U));
   build();
   model_.initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
@@ -150,10 +151,7 @@ StepNumbers Trainer::numbers() const {
   n.step[0] = uint32_t(draws_of(step_, part_));
   n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(rays_next_);
-  n.entropy = float(c.opacity_entropy);
-  n.distortion = float(c.distortion);
-  n.depth = float(c.depth);
-  n.variation = float(c.total_variation / double(TrainStep::kVariationPoints));
+  weigh_terms(n, c, TrainStep::kTermPoints);
   n.cell = 1.0F / (float(c.grid) * n.volume[0]);
   n.grid_decay = float(c.grid_decay);
   n.grid_share = float(c.grid_fraction);

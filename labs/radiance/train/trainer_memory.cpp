@@ -48,10 +48,7 @@ void Trainer::load_views() {
   views.write(*memory_);
   if (pool_ != nullptr) turns_loaded_ = pool_->turns();
   if (pixels_drawn_ >= 0) write_pixels();
-  if (config_.total_variation > 0) {
-    const std::vector<float> ones(size_t(TrainStep::kVariationPoints), 1.0F);
-    memory_->write(t.ones, ones.data(), ones.size() * sizeof(float));
-  }
+  t.fill_ones(*memory_);
   memory_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
   memory_->write(t.occupied, &occupied, sizeof occupied);

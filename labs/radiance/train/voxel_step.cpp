@@ -17,14 +17,14 @@ RayStep::Room VoxelStep::room_of(const VoxelConfig& c, int64_t grid) {
   return {.rays = ray_capacity(c),
           .marched = march_capacity(c, grid),
           .samples = sample_capacity(c),
-          .points = c.total_variation > 0 ? kVariationPoints : 0,
+          .points = has_terms(c, Term::on_own_points) ? kTermPoints : 0,
           .usual_rays = usual_rays(c.batch_samples),
           .usual_samples = c.batch_samples};
 }
 
 VoxelStep::VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, int64_t rows,
                      const ViewData& view_data, const StepSizes& step_sizes, StepPart part)
-    : RayStep(memory, room_of(config, grid), view_data, step_sizes),
+    : RayStep(memory, room_of(config, grid), config, view_data, step_sizes),
       c_(config),
       grid_(grid),
       rows_(rows),
@@ -45,8 +45,8 @@ VoxelStep::VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, in
     densities_.push_back(
         memory.tensor<float>(fmt::format("look {} raw", densities_.size()), 1, pass.samples));
   raw = memory.tensor<float>("raw", 1, samples);
-  variation_raw_ = memory.tensor<float>("variation raw", 1, 4 * room.points);
-  d_variation_ = memory.tensor<float>("d_variation", 1, 4 * room.points);
+  point_raw = memory.tensor<float>("raw of points", 1, 4 * room.points);
+  d_point_raw = memory.tensor<float>("d_raw of points", 1, 4 * room.points);
 }
 
 void place(StepNumbers& n, const VoxelModel& model) {
@@ -59,9 +59,9 @@ void VoxelStep::loss_and_gradient(Ops& ops) const {
   draw_and_march(ops);
   find_visible(ops);
   shade(ops);
-  pixel_loss(ops, loss_kind(c_.loss));
+  loss(ops, loss_kind(c_.loss));
   propagate(ops);
-  add_variation(ops);
+  add_points(ops);
 }
 
 void VoxelStep::picture(Ops& ops) const {
@@ -111,14 +111,11 @@ void VoxelStep::propagate(Ops& ops) const {
   scatter(ops, c_.basis(), samples, positions, d_raw);
 }
 
-void VoxelStep::add_variation(Ops& ops) const {
-  if (!(c_.total_variation > 0)) return;
-  const auto stage = ops.within("total variation");
-  constexpr int64_t n = 4 * kVariationPoints;
-  draw_variation(ops);
-  evaluate(ops, {}, 0, n, variation_positions, variation_raw_);
-  variation_loss(ops, variation_raw_, d_variation_);
-  scatter(ops, 0, n, variation_positions, d_variation_);
+void VoxelStep::add_points(Ops& ops) const {
+  constexpr int64_t n = 4 * kTermPoints;
+  loss_at_points(
+      ops, [&] { evaluate(ops, {}, 0, n, point_positions, point_raw); },
+      [&] { scatter(ops, 0, n, point_positions, d_point_raw); });
 }
 
 void VoxelStep::evaluate(Ops& ops, std::string_view suffix, int64_t basis, const Count& count,
@@ -155,11 +152,10 @@ namespace {
 
 const PlannedProgramRegistrar program({
     .name = "the trainer of voxels",
-    .ops = {"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd", "visible_limit",
-            "ray_weights", "spread_samples", "composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd",
-            "composite_bwd", "composite_loss_bwd", "weighted_sum", "all_finite", "voxel_sh_bwd", "adam",
-            // Only if the config asks for them.
-            "variation_points", "axpy", "total_variation_fwd", "total_variation_bwd"},
+    .ops = with_ops_of_terms({"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd",
+                              "visible_limit", "ray_weights", "spread_samples", "composite_fwd",
+                              "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd",
+                              "weighted_sum", "all_finite", "voxel_sh_bwd", "adam", "axpy"}),
     .fused = "composite_loss_bwd",
     .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},
 });
@@ -183,7 +179,8 @@ std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training) {
       planned<VoxelShFwd>(densities, fmt::format("{} densities", 2 * samples)),
       planned<VoxelShFwd>(colors, all)};
   Memory memory;
-  const VoxelStep step(memory, c, c.grid, rows, {.views = 1, .pixels = training ? samples : 0}, {});
+  const VoxelStep step(memory, c, c.grid, rows,
+                       {.views = 1, .pixels = training ? samples : 0, .depth = training && c.depth > 0}, {});
   MeasureOps measured(memory);
   if (!training) {
     step.picture(measured);
@@ -194,8 +191,9 @@ std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training) {
     calls.insert(calls.end(), more.begin(), more.end());
   };
   add({planned<VoxelShBwd>(colors, all), planned<CompositeFwd>({.rays = rays, .samples = samples}, beams),
-       planned<CompositeBwd>({.rays = rays, .samples = samples}, beams),
-       planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, beams)});
+       planned<CompositeBwd>({.rays = rays, .samples = samples}, beams)});
+  if (VoxelStep::fusable(c))
+    add({planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, beams)});
   add(adam_calls(rows, 1));
   add(adam_calls(rows * 3 * c.basis(), 3 * c.basis()));
   step.loss_and_gradient(measured);

@@ -1,7 +1,4 @@
-// One training step on a grid of voxels: its programs of ops. train_step.h is the same for the hash field.
-//
-//   loss = 1/R · sum over the R whole rays of the pixel loss
-//        + total_variation · 1/P · sum over P points and 3 axes of (raw(x + h·axis) - raw(x))^2,   h the edge of a cell
+// One training step on a grid of voxels: its programs of ops. train_step.h is the same for the hash field, with the same loss.
 #pragma once
 
 #include <array>
@@ -37,8 +34,8 @@ class VoxelStep : public RayStep {
   /// Returns the rays that `samples` samples usually need: of those of a pruned grid a few cells count, and half of the rays meet
   /// none.
   static int64_t usual_rays(int64_t samples) { return std::max<int64_t>(1, samples / 4); }
-  /// Points at which a step evaluates the total variation. Most of them lie in empty space.
-  static constexpr int64_t kVariationPoints = 4096;
+  /// Points that a term draws in a step. Most of them lie in empty space.
+  static constexpr int64_t kTermPoints = 4096;
 
  private:
   static Room room_of(const VoxelConfig& c, int64_t grid);
@@ -46,7 +43,7 @@ class VoxelStep : public RayStep {
   void find_visible(Ops& ops) const;
   void shade(Ops& ops) const;
   void propagate(Ops& ops) const;
-  void add_variation(Ops& ops) const;
+  void add_points(Ops& ops) const;
   /// Computes densities, and colors along sample_directions if there is a basis.
   void evaluate(Ops& ops, std::string_view suffix, int64_t basis, const Count& count, const Handle<float>& at,
                 const Handle<float>& to) const;
@@ -58,7 +55,6 @@ class VoxelStep : public RayStep {
   int64_t grid_, rows_;
   StepPart part_;
   std::vector<Handle<float>> densities_;  // logarithms, by pass
-  Handle<float> variation_raw_, d_variation_;
 };
 
 /// Where a model lies, for a step.

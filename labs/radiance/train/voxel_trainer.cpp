@@ -38,6 +38,7 @@ VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const 
       share_(std::move(share)),
       model_(VoxelModel::at_first(config, placement_of(scene, config.background == "black"))),
       rays_next_(config_.first_rays) {
+  require_given(config_, VoxelStep::kGiven | (view_data_of(scene).depth ? Term::true_depth : 0U));
   build();
 }
 
@@ -75,10 +76,7 @@ void VoxelTrainer::build() {
   views.tie(*memory_);
   memory_->allocate();
   views.write(*memory_);
-  if (config_.total_variation > 0) {
-    const std::vector<float> ones(size_t(VoxelStep::kVariationPoints), 1.0F);
-    memory_->write(t.ones, ones.data(), ones.size() * sizeof(float));
-  }
+  t.fill_ones(*memory_);
   memory_->push();
   colored_ = false;
 }
@@ -153,7 +151,7 @@ StepNumbers VoxelTrainer::numbers() const {
   n.empty = float(config_.empty);
   n.stop = float(-std::log(std::max(config_.early_stop, 1e-30)));
   n.cell = 1.0F / float(model_.grid);
-  n.variation = float(config_.total_variation / double(VoxelStep::kVariationPoints));
+  weigh_terms(n, config_, VoxelStep::kTermPoints);
   return n;
 }
 
@@ -167,7 +165,7 @@ StepReport VoxelTrainer::loss_and_gradient() {
   memory_->read(&n, t.numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;
-  colored_ = !fused();
+  colored_ = !fused() || !VoxelStep::fusable(config_);
   if (!std::isfinite(n.loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   const char* const names[] = {"density", "color"};
   for (size_t k = 0; k < 2; ++k)
