@@ -27,7 +27,7 @@ must configure configure
 must build ninja -j1 -v -C build
 compiled=$(grep -c -e ' -c ' "$tmp/log")
 ((compiled == 2)) || { cat "$tmp/log"; fail "$compiled files were compiled; the programs have two"; }
-# Of klab they include the library's header alone, and are compiled by their own flags.
+# The library's header is all of klab that they include, and they are compiled by their own flags.
 ninja -C build -t deps | grep -e "$source_dir" -e "$tmp/installed" | grep -v use_library | sort -u >"$tmp/headers"
 [[ $(sed 's/^ *//' "$tmp/headers") == "$tmp/installed/include/klab/radiance.h" ]] || { cat "$tmp/headers"; fail "other headers of klab are included"; }
 grep -e ' -c ' "$tmp/log" | grep -e HWY_ -e -Wno-missing -e -ffp-contract && fail "klab's flags reach the project"

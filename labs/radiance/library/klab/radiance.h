@@ -61,11 +61,11 @@ struct Camera {
   int width = 0, height = 0;
   float fx = 0, fy = 0, cx = 0, cy = 0;  // focal lengths, principal point
   float k1 = 0, k2 = 0, p1 = 0, p2 = 0;  // OpenCV's radial and tangential distortion; 0: none
-  /// Camera to scene, three rows of [R | t]. The camera looks along its -z, with +y up (as in OpenGL and Blender).
+  /// Camera to scene, three rows of [R | t]. It sees along its -z, with +y up (as in OpenGL and Blender).
   std::array<float, 12> pose{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
 };
 
-/// Returns a camera at `eye` that looks at `target`, with +z up. `field_of_view` is the horizontal one, in degrees from 1
+/// Returns a camera at `eye` that points to `target`, with +z up. `field_of_view` is the horizontal one, in degrees from 1
 /// to 170; width and height are in pixels.
 Camera look_at(const Point& eye, const Point& target, int width, int height, float field_of_view);
 
