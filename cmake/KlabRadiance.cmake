@@ -102,8 +102,10 @@ function(klab_radiance_library)
   foreach(room core simt gpu check timing records compare report program)
     target_sources(klab_radiance INTERFACE $<TARGET_OBJECTS:klab_${room}>)
   endforeach()
-  target_link_libraries(klab_radiance INTERFACE "$<LINK_LIBRARY:WHOLE_ARCHIVE,klab_radiance_code>" $<LINK_ONLY:klab_harness_dependencies>
-                                                $<LINK_ONLY:klab_kernel_dependencies> $<LINK_ONLY:klab_lab_dependencies>)
+  # Libraries of the archive, not of klab_radiance: they must follow it where a program also links them by itself.
+  target_link_libraries(klab_radiance_code INTERFACE $<LINK_ONLY:klab_harness_dependencies> $<LINK_ONLY:klab_kernel_dependencies>
+                                                     $<LINK_ONLY:klab_lab_dependencies>)
+  target_link_libraries(klab_radiance INTERFACE "$<LINK_LIBRARY:WHOLE_ARCHIVE,klab_radiance_code>")
 endfunction()
 
 klab_radiance_library()

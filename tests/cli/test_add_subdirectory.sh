@@ -15,6 +15,8 @@ sed -i "s|^find_package(klab.*|add_subdirectory($source_dir klab)|" CMakeLists.t
 cat >>CMakeLists.txt <<C
 add_executable(train_a_scene EXCLUDE_FROM_ALL $source_dir/examples/train_a_scene/main.cpp)
 target_link_libraries(train_a_scene PRIVATE klab::radiance)
+add_executable(with_rooms EXCLUDE_FROM_ALL $source_dir/examples/train_a_scene/main.cpp)
+target_link_libraries(with_rooms PRIVATE klab::everything klab::radiance)
 C
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build_dir/CMakeCache.txt")
 must configure cmake -S . -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler"
@@ -42,7 +44,7 @@ mapfile -t objects < <(ninja -C build -t targets all | sed -n 's/^\(.*own_cuda.*
 must "compile a CUDA rung" ninja -j1 -C build "${objects[@]}"
 grep -q "not used because" "$tmp/log" && { cat "$tmp/log"; fail "a precompiled header does not fit"; }
 
-# klab::radiance. Compiling it takes minutes, so a program is linked with the objects of klab's own build, which must be the
+# klab::radiance. Compiling it takes minutes, so the two programs are linked with the objects of klab's own build, which must be the
 # same ones.
 objects_of() {  # build folder, prefix of klab's files in it: the objects in the library
   sed -n "s|^build ${2}libklab_radiance.a: [^ ]* ||p" "$1/build.ninja" | sed 's/ ||.*//; s/ | .*//' | tr ' ' '\n' |
@@ -54,7 +56,7 @@ objects_of "$build_dir" "" >"$tmp/there"
 diff "$tmp/here" "$tmp/there" || fail "the library has other objects than in klab's own build"
 ninja -C build -t inputs all >"$tmp/inputs"
 grep -e klab_radiance -e klab_trainer "$tmp/inputs" && fail "the trainer is compiled for a project that does not link it"
-for program in train_a_scene; do
+for program in train_a_scene with_rooms; do
   must "compile $program" ninja -j1 -C build "CMakeFiles/$program.dir$source_dir/examples/train_a_scene/main.cpp.o"
   ninja -C build -t commands $program | tail -n 1 | sed "s| klab/| $build_dir/|g; s|,klab/|,$build_dir/|g" >"$tmp/link"
   doubled=$(tr ' ' '\n' <"$tmp/link" | grep '\.o$' | sort | uniq -d)
