@@ -1,11 +1,14 @@
 # An installed klab: the rooms as objects, their headers, and the files with which a project links its own kernels.
 #
 #   find_package(klab 0.1 REQUIRED)
-#   klab_add_kernels(${CMAKE_CURRENT_SOURCE_DIR} NAME mine)
+#   klab_add_kernels(${CMAKE_CURRENT_SOURCE_DIR} NAME mine)      # kernels of its own
+#   target_link_libraries(mine PRIVATE klab::radiance)            # the trainer
 #
+#   include/klab/radiance.h                            the trainer's header
 #   include/klab/{harness,reference,kernels/common}   headers as klab's sources include them, and the few sources that are
 #                                                      compiled into every program and module
 #   lib/klab/<room>/*.o                                the rooms
+#   lib/klab/libklab_radiance.a                        the trainer (KlabRadiance.cmake)
 #   lib/cmake/klab/                                    the package
 if(KLAB_ASAN)
   return()
@@ -31,7 +34,9 @@ foreach(room IN LISTS rooms)
   string(REGEX REPLACE "^klab_" "" name ${room})
   install(FILES $<TARGET_OBJECTS:${room}> DESTINATION ${CMAKE_INSTALL_LIBDIR}/klab/${name})
 endforeach()
-foreach(file KlabFlags KlabDependencies KlabIsas KlabRooms KlabKernels KlabHouse KlabCuda KlabBuildInfo CompileDevice)
+install(TARGETS klab_radiance_code ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/klab)
+install(FILES ${KLAB_HOME}/labs/radiance/library/klab/radiance.h DESTINATION ${home})
+foreach(file KlabFlags KlabDependencies KlabIsas KlabRooms KlabKernels KlabHouse KlabRadiance KlabCuda KlabBuildInfo CompileDevice)
   install(FILES ${KLAB_HOME}/cmake/${file}.cmake DESTINATION ${home}/cmake)
 endforeach()
 install(FILES ${KLAB_HOME}/cmake/exported_symbols.txt ${KLAB_HOME}/cmake/project_info.cpp.in DESTINATION ${home}/cmake)

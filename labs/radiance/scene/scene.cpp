@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/records/memory_left.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/scene/colmap_model.h"
 
 namespace klab {
@@ -62,10 +63,11 @@ Scene load_scene(const std::string& what, const SceneOptions& options) {
   std::error_code error;
   if (const auto status = std::filesystem::status(path, error);
       status.type() == std::filesystem::file_type::not_found)
-    throw std::runtime_error(what +
-                             ": no such folder or file (for the scene that klab makes itself: built-in)");
+    throw Refused(
+        what, "scene", "no such folder or file for a scene",
+        "name a folder with transforms.json or a COLMAP model, or built-in, which klab makes itself");
   else if (error)
-    throw std::runtime_error(what + ": cannot be looked at: " + error.message());
+    throw Refused(what, "scene", "the scene cannot be opened: " + error.message(), "make it readable");
   else if (status.type() == std::filesystem::file_type::directory && !has_transforms(path))
     if (const auto model = colmap_folder(path)) return read_colmap_scene(path, *model, options);
   return read_transforms(path, options);

@@ -1,0 +1,117 @@
+// klab::radiance as another project uses it, for test_library.sh. Includes nothing of klab but the library's header.
+//
+//   use_library train SCENE CONFIG FIELD STEPS MODEL    trains on one thread, writes the model, prints its score
+//   use_library scene FOLDER                            writes a scene of small pictures around the origin
+//   use_library errors FOLDER SCENE MODEL               prints what() | file() | field() | remedy() of each error that calls throw;
+//                                                       files are written into FOLDER
+#include <klab/radiance.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+
+using namespace klab::radiance;
+
+namespace {
+
+const SceneOptions small = {.downscale = 12, .holdout = 4, .seed = 3};
+
+int train(char** argv) {
+  const Scene scene = Scene::load(argv[0], small);
+  const int64_t steps = std::atoll(argv[3]);
+  Trainer trainer(scene, {.field = argv[2], .config = argv[1], .seed = 3, .rungs = "last", .threads = 1});
+  int64_t reports = 0, last = 0;
+  const auto report = [&](const Progress& now) {
+    if (now.step != last + 1 || now.share > 1 || now.seconds <= 0) std::exit(3);
+    last = now.step;
+    ++reports;
+    return now.step != steps / 2;  // interrupted once
+  };
+  const Progress half = trainer.train({.steps = steps, .report_seconds = 0}, report);
+  const Progress end = trainer.train({.steps = steps, .report_seconds = 0}, report);
+  if (half.step != steps / 2 || end.step != steps || reports != steps) return 4;
+  trainer.field().save(argv[4]);
+  Renderer renderer(Field::load(argv[4]), {.rungs = "last"});
+  const Score score = renderer.score(scene);
+  const Picture picture = renderer.render(scene.test_views().front().camera);
+  if (picture.rgb.size() != size_t(3 * picture.width * picture.height)) return 5;
+  std::printf("%s %zu %.6f %.6f\n", renderer.score(scene).views.front().name.c_str(), score.views.size(),
+              score.psnr, score.ssim);
+  return 0;
+}
+
+int write_scene(const std::string& folder) {
+  constexpr int count = 6, width = 24, height = 18;
+  std::ofstream file(folder + "/transforms.json");
+  file << R"({"camera_angle_x": 0.7, "frames": [)";
+  for (int i = 0; i < count; ++i) {
+    Picture picture{.width = width, .height = height};
+    for (int k = 0; k < 3 * width * height; ++k) picture.rgb.push_back(float(k * 37 % 256) / 255);
+    const std::string name = "view_" + std::to_string(i) + ".png";
+    picture.save_png(folder + "/" + name);
+    const double angle = 2 * 3.14159265 * i / count, c = std::cos(angle), s = std::sin(angle);
+    file << (i == 0 ? "" : ",") << R"({"file_path": ")" << name << R"(", "transform_matrix": [[)" << c
+         << ",0," << s << "," << 4 * s << "],[0,1,0,0],[" << -s << ",0," << c << "," << 4 * c
+         << "],[0,0,0,1]]}";
+  }
+  file << "]}";
+  return file.good() ? 0 : 6;
+}
+
+void print_error(const char* name, const std::function<void()>& work) {
+  try {
+    work();
+    std::printf("%s | accepted\n", name);
+  } catch (const Error& e) {
+    std::printf("%s | %s | %s | %s | %s\n", name, e.what(), e.file().c_str(), e.field().c_str(),
+                e.remedy().c_str());
+  }
+}
+
+int errors(const std::string& folder, const std::string& own_scene, const std::string& model) {
+  const std::string missing = folder + "/nowhere";
+  print_error("no scene", [&] { Scene::load(missing); });
+  print_error("empty scene", [&] { Scene::load(folder); });
+  print_error("downscale", [&] { Scene::built_in({.downscale = 0}); });
+  const Scene scene = Scene::built_in({.downscale = 12, .holdout = 4});
+  const auto config = [&](const std::string& text, const std::string& field = "hash") {
+    std::ofstream(folder + "/config.json") << text;
+    Trainer(scene, {.field = field, .config = folder + "/config.json", .rungs = "last"});
+  };
+  print_error("unknown setting", [&] { config(R"({"leraning_rate": 1})"); });
+  print_error("other field's setting", [&] { config(R"({"log2_table": 12})", "voxels"); });
+  print_error("range", [&] { config(R"({"levels": 99})"); });
+  print_error("word", [&] { config(R"({"loss": "l3"})"); });
+  print_error("rule", [&] { config(R"({"width": 20})"); });
+  print_error("no JSON", [&] { config(R"({"levels": 4)"); });
+  print_error("no config", [&] { Trainer(scene, {.config = missing}); });
+  print_error("settings", [&] { Trainer(scene, {.settings = R"({"levles": 4})"}); });
+  print_error("no such field", [&] { Trainer(scene, {.field = "cubes"}); });
+  print_error("rungs", [&] { Trainer(scene, {.rungs = missing}); });
+  print_error("no model", [&] { Field::load(missing); });
+  const Scene all_for_training = Scene::load(own_scene, {.holdout = 0});
+  print_error("no test views",
+              [&] { Renderer(Field::load(model), {.rungs = "last"}).score(all_for_training); });
+  print_error("camera", [&] { look_at({0, 0, 0}, {1, 1, 1}, 0, 64, 40); });
+  print_error("picture", [&] { Picture().save_png(folder + "/none.png"); });
+  Trainer trainer(
+      scene, {.settings = R"({"levels": 4, "log2_table": 10, "grid": 16, "width": 16})", .rungs = "last"});
+  print_error("no budget", [&] { trainer.train({}); });
+  print_error("where to save", [&] { trainer.field().save(missing + "/model.safetensors"); });
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc == 7 && std::string(argv[1]) == "train") return train(argv + 2);
+  if (argc == 3 && std::string(argv[1]) == "scene") return write_scene(argv[2]);
+  if (argc == 5 && std::string(argv[1]) == "errors") return errors(argv[2], argv[3], argv[4]);
+  return 64;
+} catch (const Error& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 2;
+}
