@@ -36,14 +36,14 @@ grep -q '^resumed   at step 40' run.txt || { cat run.txt; fail "did not resume";
 
 # A refused run writes nothing.
 config() { echo "{$1}" >bad.json; refused "$2" "${train[@]}" built-in --downscale 16 --config bad.json --out none; }
-config '"hash": "md5"' '"hash" must be one of: primes morton pcg tiled; found'
-config '"interpolation": "cubic"' '"interpolation" must be one of'
-config '"table": "growing"' '"table" must be one of: fixed adaptive'
+config '"hash": "md5"' '"hash" is "md5": it must be one of: primes morton pcg tiled'
+config '"interpolation": "cubic"' '"interpolation" is "cubic": it must be one of'
+config '"table": "growing"' '"table" is "growing": it must be one of: fixed adaptive'
 config '"table": "adaptive", "hash": "tiled"' 'take "morton"'
 config '"table": "adaptive", "table_crowded": 0.2, "table_sparse": 0.15' 'would shrink'
 config '"table_rate": 0' '"table_rate"'
 config '"table_entries": -1' '"table_entries"'
-config '"sampling": "loss"' '"sampling" must be one of: uniform error'
+config '"sampling": "loss"' '"sampling" is "loss": it must be one of: uniform error'
 config '"error_share": 1' '"error_share"'
 config '"tabel": "adaptive"' 'did you mean "table"'
 echo '{"sampling": "error", "batch_samples": 1024, "grid": 32}' >bad.json
