@@ -42,7 +42,8 @@ try "0 1" 'processor' doctor
 try 0 'ok' check vector_add --quick
 try 0 '"verdict": "ok"' check vector_add --quick --json
 try 2 'no_such' check no_such
-try 0 'cpu.01_scalar' bench vector_add --quick --size L1 --rounds 3 --out rows.csv
+# Sanitized code is timed against sanitized ceilings, so a rung may be above them.
+try "0 1" 'cpu.01_scalar' bench vector_add --quick --size L1 --rounds 3 --out rows.csv
 try 2 '' bench vector_add --size nowhere
 try 2 '3 rounds a variant' compare rows.csv rows.csv
 try 2 'none.csv' compare none.csv rows.csv
