@@ -99,21 +99,9 @@ Concern concern_of_rungs(const std::string& rungs) {
           "take best, last, naive, or a JSON file {\"operation\": \"variant id\"}"};
 }
 
-klab::Camera inner(const Camera& c) {
-  return {.width = c.width,
-          .height = c.height,
-          .fx = c.fx,
-          .fy = c.fy,
-          .cx = c.cx,
-          .cy = c.cy,
-          .k1 = c.k1,
-          .k2 = c.k2,
-          .p1 = c.p1,
-          .p2 = c.p2,
-          .pose = c.pose};
-}
-
-Camera outer(const klab::Camera& c) {
+/// Copies a camera from klab's type to the header's, or back.
+template <class To>
+To camera_as(const auto& c) {
   return {.width = c.width,
           .height = c.height,
           .fx = c.fx,
@@ -129,7 +117,7 @@ Camera outer(const klab::Camera& c) {
 
 std::vector<View> outer(const std::vector<klab::View>& views) {
   std::vector<View> out;
-  for (const klab::View& view : views) out.push_back({view.name, outer(view.camera)});
+  for (const klab::View& view : views) out.push_back({view.name, camera_as<Camera>(view.camera)});
   return out;
 }
 
@@ -163,7 +151,8 @@ Camera look_at(const Point& eye, const Point& target, int width, int height, flo
   const Vec3 from{eye[0], eye[1], eye[2]}, to{target[0], target[1], target[2]};
   if (!(length(from - to) > 0))
     throw error_of("eye and target are the same point", {{}, "target", "name a point in front of the eye"});
-  const Camera camera = outer(klab::look_at(from, to, width, height, field_of_view * float(M_PI / 180)));
+  const auto camera =
+      camera_as<Camera>(klab::look_at(from, to, width, height, field_of_view * float(M_PI / 180)));
   require_camera(camera);
   return camera;
 }
@@ -376,7 +365,7 @@ Picture Renderer::render(const Camera& camera) {
   require_camera(camera);
   const ThreadCount threads(parts_->options.threads);
   return translated({{}, "camera", "take a camera with fewer pixels"}, [&] {
-    klab::Picture picture = parts_->maker->render()(inner(camera));
+    klab::Picture picture = parts_->maker->render()(camera_as<klab::Camera>(camera));
     return Picture{.width = picture.width,
                    .height = picture.height,
                    .rgb = std::move(picture.rgb),
