@@ -1,0 +1,215 @@
+// matmul_bf16.cuda.06_multicast: two multiprocessors share what they fetch.
+//
+// CHANGE    two blocks are a cluster, with tiles of C one under the other. Each fetches its tile of A and half of the tile of B that
+//           both need, and TMA delivers that half to both (multicast). A buffer is filled again when the groups of both
+//           blocks have read it.
+// EXPECT    a step's bytes from L2 are 32 KB a block where the parent fetches 48: 134 MB at 2048 cubed. L2 bound the parent,
+//           now the tensor cores do: at least 1.15 times the parent.
+// NUMERICS  as the parent.
+// NEEDS     as the parent.
+#include <algorithm>
+#include <stdexcept>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/matmul/aligned_rows.h"
+#include "kernels/common/matmul/hopper.h"
+#include "reference/matmul_bf16/matmul_bf16.h"
+
+namespace klab {
+namespace {
+
+constexpr int kRows = 128, kColumns = 256, kDepth = 64, kStages = 4;
+
+#if KLAB_SIMT
+
+void run(const MatmulBf16::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
+
+#else
+
+using namespace hopper;
+
+constexpr int kThreads = 3 * kGroup;          // the first group fetches
+constexpr int kCluster = 2;                   // blocks, one under the other
+constexpr int kBoxes = kColumns / kSwizzled;  // of a tile of B
+constexpr int kOuts = 2;                      // boxes of sums that a warp has under way
+
+struct Tiles {
+  __nv_bfloat16 a[kRows * kDepth];              // [row][p]
+  __nv_bfloat16 b[kBoxes][kDepth * kSwizzled];  // [p][column]
+};
+struct Shared {
+  Tiles tiles[kStages];
+  float out[8][kOuts][kOutRows * kOutColumns];  // of each warp that multiplies
+  uint64_t full[kStages], empty[kStages];
+};
+
+/// Tiles of a cluster. They are numbered down columns of kHigh, then across.
+struct Grid {
+  int down, across;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+constexpr int kGroupRows = kRows / 2;
+constexpr int kHigh = 8;  // clusters that neighbors have one under the other
+constexpr int kRegistersToFetch = 40, kRegistersToMultiply = 232;  // 128·40 + 256·232 of 65,536
+
+/// A stage of the ring of tiles, and the parity of its barriers' phase.
+struct Ring {
+  int stage, parity;
+  __device__ __forceinline__ void next() {
+    if (++stage == kStages) stage = 0, parity ^= 1;
+  }
+};
+
+struct Corner {
+  int i, j;
+};
+__device__ __forceinline__ Corner corner_of(const Grid& grid, int tile) {
+  const int band = kHigh * grid.across, first = tile / band * kHigh, high = min(kHigh, grid.down - first);
+  return {((first + tile % band % high) * kCluster + int(cluster_rank())) * kRows,
+          tile % band / high * kColumns};
+}
+
+/// The fetching thread: fills buffers as they become empty, tile after tile. Half of B comes from the other block's.
+__device__ __forceinline__ void fetch_all(Shared& shared, const CUtensorMap* map_a, const CUtensorMap* map_b,
+                                          const Grid& grid, int steps) {
+  constexpr uint16_t to_all = (1 << kCluster) - 1;
+  constexpr int boxes = kBoxes / kCluster;
+  const int first_box = int(cluster_rank()) * boxes;
+  Ring ring{0, 1};  // the first round finds all empty
+  for (int tile = int(blockIdx.x) / kCluster; tile < grid.down * grid.across;
+       tile += int(gridDim.x) / kCluster) {
+    const Corner at = corner_of(grid, tile);
+    for (int step = 0; step < steps; ++step, ring.next()) {
+      uint64_t* full = &shared.full[ring.stage];
+      Tiles& tiles = shared.tiles[ring.stage];
+      barrier_wait(&shared.empty[ring.stage], uint32_t(ring.parity));
+      barrier_expect(full, sizeof(Tiles));  // the other block's copies may have arrived
+      fetch_box(tiles.a, map_a, at.i, step * kDepth, full);
+#pragma unroll
+      for (int box = first_box; box < first_box + boxes; ++box)
+        fetch_box_to(tiles.b[box], map_b, step * kDepth, at.j + box * kSwizzled, full, to_all);
+    }
+  }
+}
+
+/// Says to all blocks of the cluster that this group has read the buffer: each of them writes it.
+__device__ __forceinline__ void release(Shared& shared, int stage) {
+  const uint32_t block = threadIdx.x % kGroup;
+  if (block < kCluster) barrier_arrive_at(&shared.empty[stage], block);
+}
+
+/// A group that multiplies: 64 rows and 256 columns of a tile of C. A buffer is empty when the wgmma that read it is over,
+/// which is known one step later.
+__device__ __forceinline__ void multiply_tile(Shared& shared, float (&sums)[kColumns / 8][4], int group,
+                                              int steps, Ring& ring) {
+  int before = 0;
+  for (int step = 0; step < steps; ++step, ring.next()) {
+    barrier_wait(&shared.full[ring.stage], uint32_t(ring.parity));
+    const Tiles& tiles = shared.tiles[ring.stage];
+    const uint64_t a = describe_k_major(tiles.a + group * kGroupRows * kDepth);
+    const uint64_t b = describe_n_major(tiles.b, sizeof(tiles.b[0]));
+    multiply_begin();
+#pragma unroll
+    for (int p = 0; p < kDepth / 16; ++p)
+      multiply_bf16(sums, a + p * kNextK, b + p * kNextRows, step + p > 0);
+    multiply_commit();
+    multiply_wait<1>();
+    if (step > 0) release(shared, before);
+    before = ring.stage;
+  }
+  multiply_wait<0>();
+  release(shared, before);
+  settle(sums);
+}
+
+/// The groups that multiply.
+__device__ __forceinline__ void multiply_all(Shared& shared, const CUtensorMap* map_c, float* c, int64_t m,
+                                             int64_t n, int steps, const Grid& grid, bool boxes, bool pairs) {
+  const int warp = int(threadIdx.x) / 32 - 4, group = warp / 4;
+  float sums[kColumns / 8][4];
+  Ring ring{0, 0};
+  for (int tile = int(blockIdx.x) / kCluster; tile < grid.down * grid.across;
+       tile += int(gridDim.x) / kCluster) {
+    const Corner at = corner_of(grid, tile);
+    multiply_tile(shared, sums, group, steps, ring);
+    if (boxes)
+      store_by_boxes(sums, map_c, shared.out[warp], at.i + group * kGroupRows, at.j);
+    else
+      store_sums(sums, c, m, n, at.i + group * kGroupRows, at.j, pairs);
+  }
+  if (boxes && threadIdx.x % 32 == 0) store_wait_read<0>();  // shared memory ends with the block
+  __syncwarp();
+}
+
+#endif
+
+/// `boxes`: TMA takes C. `pairs`: it does not, but n is even and C is aligned to 8 bytes.
+__global__ void __launch_bounds__(kThreads, 1)
+    multiply(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+             const __grid_constant__ CUtensorMap map_c, float* __restrict__ c, int64_t m, int64_t n,
+             int steps, Grid grid, bool boxes, bool pairs) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  KLAB_DYNAMIC_SHARED(unsigned char, bytes);
+  Shared& shared = *reinterpret_cast<Shared*>(bytes + (kPeriod - shared_address(bytes) % kPeriod) % kPeriod);
+  if (threadIdx.x == 0) {
+    prefetch_map(&map_a);
+    prefetch_map(&map_b);
+    for (int stage = 0; stage < kStages; ++stage) {
+      barrier_init(&shared.full[stage], 1);
+      barrier_init(&shared.empty[stage], 2 * kCluster);
+    }
+    barrier_publish();
+  }
+  cluster_sync();
+  if (threadIdx.x < kGroup) {
+    give_registers<kRegistersToFetch>();
+    if (threadIdx.x == 0) fetch_all(shared, &map_a, &map_b, grid, steps);
+    __syncwarp();
+  } else {
+    take_registers<kRegistersToMultiply>();
+    multiply_all(shared, &map_c, c, m, n, steps, grid, boxes, pairs);
+  }
+  cluster_sync();  // copies and arrivals of the other block end in this one's shared memory
+#else
+  __trap();  // compiled for another GPU, which supported() rejects
+#endif
+}
+
+void run(const MatmulBf16::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0 || n == 0) return;
+  if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
+  const AlignedRows a(x.a, m, k), b(x.b, k, n);
+  const bool boxes = tiled_copies_take(x.c, n, sizeof(float));
+  const CUtensorMap map_a = map_of(a.data(), m, a.stride(), kRows),
+                    map_b = map_of(b.data(), k, b.stride(), kDepth);
+  constexpr int rows = kCluster * kRows;
+  const Grid grid{int((m + rows - 1) / rows), int((n + kColumns - 1) / kColumns)};
+  constexpr size_t bytes = sizeof(Shared) + kPeriod;
+  cuda::allow_shared(multiply, bytes);
+  static const int most = clusters_at_a_time(multiply, kCluster, kThreads, bytes);
+  const int tiles = grid.down * grid.across, rounds = (tiles + most - 1) / most;
+  // As few clusters as need no further round.
+  launch_clusters(multiply, unsigned((tiles + rounds - 1) / rounds * kCluster), kCluster, kThreads, bytes,
+                  map_a, map_b, boxes ? map_of(x.c, m, n, kOutRows) : map_a, x.c, m, n,
+                  int((k + kDepth - 1) / kDepth), grid, boxes,
+                  n % 2 == 0 && reinterpret_cast<uintptr_t>(x.c) % 8 == 0);
+}
+
+#endif
+
+KLAB_VARIANT(MatmulBf16,
+             {.run = run,
+              .parent = "05_persistent",
+              .tiles = {kDepth, kRows, kColumns},
+              .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.15},
+              .when = {{2048, 2048, 2048}, "compute capability 9.0, and tiles that only large matrices fill"},
+              .supported = [](const MatmulBf16::Shape&, const Host& host) {
+                return hopper::needs_hopper(host);
+              }});
+
+}  // namespace
+}  // namespace klab
