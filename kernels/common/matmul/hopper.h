@@ -268,10 +268,11 @@ __device__ __forceinline__ void settle(int (&d)[blocks][4]) {
     for (int e = 0; e < 4; ++e) asm volatile("" : "+r"(d[j][e])::"memory");
 }
 
-/// Stores the sums of a group whose first element is (i0, j0) of c[m,n]. `pairs`: n is even and c is aligned to 8 bytes.
-template <int blocks>
-__device__ __forceinline__ void store_sums(const float (&d)[blocks][4], float* __restrict__ c, int64_t m,
-                                           int64_t n, int64_t i0, int64_t j0, bool pairs) {
+/// Stores what a group holds, from (i0, j0) of c[m,n] on: `value(s, e)` is element e of block s. `pairs`: n is even and c is
+/// aligned to 8 bytes.
+template <int blocks, class Value>
+__device__ __forceinline__ void store_directly(const Value& value, float* __restrict__ c, int64_t m,
+                                               int64_t n, int64_t i0, int64_t j0, bool pairs) {
   const int warp = int(threadIdx.x) % kGroup / 32, lane = int(threadIdx.x) % 32;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -281,15 +282,16 @@ __device__ __forceinline__ void store_sums(const float (&d)[blocks][4], float* _
     for (int s = 0; s < blocks; ++s) {
       const int64_t j = j0 + s * 8 + lane % 4 * 2;
       float* to = c + i * n + j;
-      if (pairs && j < n) *reinterpret_cast<float2*>(to) = make_float2(d[s][2 * half], d[s][2 * half + 1]);
-      if (!pairs && j < n) to[0] = d[s][2 * half];
-      if (!pairs && j + 1 < n) to[1] = d[s][2 * half + 1];
+      const float low = value(s, 2 * half), high = value(s, 2 * half + 1);
+      if (pairs && j < n) *reinterpret_cast<float2*>(to) = make_float2(low, high);
+      if (!pairs && j < n) to[0] = low;
+      if (!pairs && j + 1 < n) to[1] = high;
     }
   }
 }
 
-/// The same by copies of boxes, a warp for itself: it writes 16 rows of 32 columns, swizzled as the map says, and goes on
-/// while the copy reads them. `value(s, e)` is element e of block s; `out` holds `buffers` boxes of the warp.
+/// The same by copies of boxes, each warp for itself: it writes 16 rows of 32 columns, swizzled as the map says, and goes on
+/// while the copy reads them. `out` holds `buffers` boxes of the warp.
 template <int blocks, int buffers, class Value>
 __device__ __forceinline__ void store_by_boxes(const Value& value, const CUtensorMap* map,
                                                float (&out)[buffers][kOutRows * kOutColumns], int i0,
@@ -316,13 +318,6 @@ __device__ __forceinline__ void store_by_boxes(const Value& value, const CUtenso
     }
   }
 }
-template <int blocks, int buffers>
-__device__ __forceinline__ void store_by_boxes(const float (&d)[blocks][4], const CUtensorMap* map,
-                                               float (&out)[buffers][kOutRows * kOutColumns], int i0,
-                                               int j0) {
-  store_by_boxes<blocks>([&](int s, int e) { return d[s][e]; }, map, out, i0, j0);
-}
-
 #endif  // __CUDA_ARCH_FEAT_SM90_ALL
 
 /// TMA takes the matrix: 16-byte alignment of its begin and its rows.

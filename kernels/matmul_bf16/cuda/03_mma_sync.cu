@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 void run(const MatmulBf16::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
-  const AlignedRows a(x.a, m, k), b(x.b, k, n);
+  const AlignedRows<__nv_bfloat16> a(x.a, m, k), b(x.b, k, n);
   const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
   constexpr size_t bytes = kStages * sizeof(Tiles);
   cuda::allow_shared(multiply, bytes);

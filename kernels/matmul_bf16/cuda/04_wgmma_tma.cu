@@ -103,7 +103,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   float sums[kTile / 8][4];
   multiply_all(shared, sums, group, steps);
-  store_sums(sums, c, m, n, i0 + group * kGroupRows, j0, pairs);
+  const auto value = [&](int s, int e) { return sums[s][e]; };
+  store_directly<kTile / 8>(value, c, m, n, i0 + group * kGroupRows, j0, pairs);
 #else
   __trap();  // compiled for another GPU, which supported() rejects
 #endif
@@ -113,7 +114,7 @@ void run(const MatmulBf16::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
-  const AlignedRows a(x.a, m, k), b(x.b, k, n);
+  const AlignedRows<__nv_bfloat16> a(x.a, m, k), b(x.b, k, n);
   const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
   constexpr size_t bytes = sizeof(Shared) + kPeriod;
   cuda::allow_shared(multiply, bytes);

@@ -135,10 +135,11 @@ __device__ __forceinline__ void multiply_all(Shared& shared, const CUtensorMap* 
        tile += int(gridDim.x) / kCluster) {
     const Corner at = corner_of(grid, tile);
     multiply_tile(shared, sums, group, steps, ring);
+    const auto value = [&](int s, int e) { return sums[s][e]; };
     if (boxes)
-      store_by_boxes(sums, map_c, shared.out[warp], at.i + group * kGroupRows, at.j);
+      store_by_boxes<kColumns / 8>(value, map_c, shared.out[warp], at.i + group * kGroupRows, at.j);
     else
-      store_sums(sums, c, m, n, at.i + group * kGroupRows, at.j, pairs);
+      store_directly<kColumns / 8>(value, c, m, n, at.i + group * kGroupRows, at.j, pairs);
   }
   if (boxes && threadIdx.x % 32 == 0) store_wait_read<0>();  // shared memory ends with the block
   __syncwarp();
@@ -182,7 +183,7 @@ void run(const MatmulBf16::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
-  const AlignedRows a(x.a, m, k), b(x.b, k, n);
+  const AlignedRows<__nv_bfloat16> a(x.a, m, k), b(x.b, k, n);
   const bool boxes = tiled_copies_take(x.c, n, sizeof(float));
   const CUtensorMap map_a = map_of(a.data(), m, a.stride(), kRows),
                     map_b = map_of(b.data(), k, b.stride(), kDepth);
