@@ -52,12 +52,13 @@ __device__ __forceinline__ void barrier_publish() {
 __device__ __forceinline__ void barrier_arrive(uint64_t* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(shared_address(barrier)) : "memory");
 }
-/// Arrives at the barrier in the same place of another block of the cluster.
+/// Arrives at the barrier in the same place of another block of the cluster. It orders what this thread did within its block
+/// only: `.release.cluster` is a fence of the whole GPU each time, and a group that has read tiles has nothing to publish.
 __device__ __forceinline__ void barrier_arrive_at(uint64_t* barrier, uint32_t block) {
   asm volatile(
       "{\n.reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}\n" ::"r"(shared_address(barrier)),
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}\n" ::"r"(shared_address(barrier)),
       "r"(block)
       : "memory");
 }

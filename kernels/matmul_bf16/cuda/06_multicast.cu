@@ -3,8 +3,8 @@
 // CHANGE    two blocks are a cluster, with tiles of C one under the other. Each fetches its tile of A and half of the tile of B that
 //           both need, and TMA delivers that half to both (multicast). A buffer is filled again when the groups of both
 //           blocks have read it.
-// EXPECT    a step's bytes from L2 are 32 KB a block where the parent fetches 48: 134 MB at 2048 cubed. L2 bound the parent,
-//           now the tensor cores do: at least 1.15 times the parent.
+// EXPECT    a step of 1024 cycles fetches 48 KB a block from L2, now 32. The parent waits for tensor cores rather than for L2, so
+//           only what is left of waiting goes, and some of the power: at least 1.02 times the parent.
 // NUMERICS  as the parent.
 // NEEDS     as the parent.
 #include <algorithm>
@@ -206,7 +206,7 @@ KLAB_VARIANT(MatmulBf16,
              {.run = run,
               .parent = "05_persistent",
               .tiles = {kDepth, kRows, kColumns},
-              .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.15},
+              .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.02},
               .when = {{2048, 2048, 2048}, "compute capability 9.0, and tiles that only large matrices fill"},
               .supported = [](const MatmulBf16::Shape&, const Host& host) {
                 return hopper::needs_hopper(host);
