@@ -42,6 +42,17 @@ std::string atomic_of(const PtxInstruction& i, const PtxNames& n) {
   if (type.empty() || type.find("short") != std::string::npos ||
       i.parts.back().find("f16") != std::string::npos)
     return "";
+  const std::vector<std::string> values =
+      i.operands.size() == first + 2 ? PtxNames::list(i.operands[first + 1]) : std::vector<std::string>();
+  if (values.size() > 1) {
+    const std::string many = std::to_string(values.size());
+    if (first != 0 || type != "float" || !i.has("add") || (values.size() != 2 && values.size() != 4))
+      return "";
+    std::string call = "atomicAdd(static_cast<float" + many + "*>(" + n.address(i.operands[0], false) +
+                       "), make_float" + many + "(";
+    for (size_t k = 0; k < values.size(); ++k) call += (k > 0 ? ", " : "") + n.as(type, values[k]);
+    return call + "));";
+  }
   for (const std::string& part : i.parts) {
     const auto at = names.find(part);
     if (at == names.end()) continue;

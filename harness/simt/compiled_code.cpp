@@ -58,8 +58,8 @@ unsigned width_of(const std::vector<std::string>& parts) {
   for (const std::string& p : parts) {
     if (p == "U8" || p == "S8" || p == "8") width = 1;
     if (p == "U16" || p == "S16" || p == "16") width = 2;
-    if (p == "64" || p == "S64" || p == "U64") width = 8;
-    if (p == "128") width = 16;
+    if (p == "64" || p == "S64" || p == "U64" || p == "F32x2") width = 8;
+    if (p == "128" || p == "F32x4") width = 16;
     if (p == "256") width = 32;
   }
   return width;

@@ -17,6 +17,7 @@
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/vector_atomics.h"
 
 namespace klab::simt {
 namespace {
@@ -363,6 +364,21 @@ uint32_t atomic_bfloat162(uint32_t* p, uint32_t value) {
 }
 uint16_t atomic_bfloat16(uint16_t* p, uint16_t value) {
   return add_narrow(p, value, bfloat16_sum, __builtin_return_address(0));
+}
+
+void atomic_floats(float* p, int count, float x, float y, float z, float w, float* old) {
+  Executor& ex = *running;
+  ex.in_turn(p);
+  if (ex.trace != nullptr) {
+    ex.trace->access(p, size_t(count) * sizeof(float), kWrite | kAtomic, __builtin_return_address(0));
+    ex.trace->atomic_at(p);
+  }
+  const float added[4] = {x, y, z, w};
+  for (int k = 0; k < count; ++k) {
+    if (old != nullptr) old[k] = p[k];
+    // Without denormals, as sums of single floats in global memory.
+    p[k] = without_denormals(without_denormals(p[k]) + without_denormals(added[k]));
+  }
 }
 
 }  // namespace klab::simt

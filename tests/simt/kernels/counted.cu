@@ -2,6 +2,7 @@
 // counts ends in "// COUNTS <count>=<number> ...", of all launches of the function run_<name>() that the
 // kernel is followed by.
 #include "kernels/common/cuda.h"
+#include "kernels/common/cuda_red.h"
 
 #define KLAB_RUN(name) extern "C" __attribute__((visibility("default"))) void run_##name()
 
@@ -315,6 +316,20 @@ __global__ void atomics(float* y) {
   atomicAdd(y + 8 * threadIdx.x, 1.0F);                       // COUNTS requests=1 sectors=32 collisions=0
   if (threadIdx.x < 3) atomicAdd(y + threadIdx.x / 2, 1.0F);  // COUNTS requests=1 sectors=2 collisions=1
 }
+// Pairs and fours are one request each.
+__global__ void wide_atomics(float* y) {
+  auto* pairs = reinterpret_cast<float2*>(y);
+  auto* fours = reinterpret_cast<float4*>(y);
+  const unsigned t = threadIdx.x;
+  cuda::add_to_global(pairs + t, make_float2(1, 2));  // COUNTS requests=1 lanes=32 sectors=8 collisions=0
+  cuda::add_to_global(pairs + 4 * t,
+                      make_float2(1, 2));         // COUNTS requests=1 lanes=32 sectors=32 collisions=0
+  cuda::add_to_global(pairs, make_float2(1, 2));  // COUNTS requests=1 lanes=32 collisions=31
+  cuda::add_to_global(fours + t,
+                      make_float4(1, 2, 3, 4));  // COUNTS requests=1 lanes=32 sectors=16 collisions=0
+  cuda::add_to_global(fours + 2 * t,
+                      make_float4(1, 2, 3, 4));  // COUNTS requests=1 lanes=32 sectors=32 collisions=0
+}
 }  // namespace
 KLAB_RUN(skip_and_leave) {
   const cuda::Scratch x(128 * 4), y(32 * 4);
@@ -325,6 +340,11 @@ KLAB_RUN(leave_within) {
   const cuda::Scratch x(64 * 4), y(32 * 4);
   cuda::fill_zero(x.as<int>(), 64 * 4);
   cuda::launch(leave_within, 1, 32, 0, x.as<int>(), y.as<int>());
+}
+KLAB_RUN(wide_atomics) {
+  const cuda::Scratch y(256 * 4);
+  cuda::fill_zero(y.as<float>(), 256 * 4);
+  cuda::launch(wide_atomics, 1, 32, 0, y.as<float>());
 }
 KLAB_RUN(atomics) {
   const cuda::Scratch y(256 * 4);

@@ -13,6 +13,7 @@
 #include <klab_cuda/rounding.h>
 #include <klab_cuda/unset.h>
 #include "harness/simt/intrinsics.h"
+#include "harness/simt/vector_atomics.h"
 #include "harness/simt/warp.h"
 
 // C library functions are redirected in kernels: accesses to device memory are watched, and the device has
