@@ -1,6 +1,6 @@
 // Additions to global memory that return nothing: red.global.add, for one float, a pair, or four.
 //
-// An atomic whose result nobody needs is a RED instruction: the thread does not wait for it, and L2 adds. Compute
+// An atomic whose result is not used is a RED instruction: the thread does not wait for it, and L2 adds. Compute
 // capability 9.0 adds a pair or four neighbors by one request, each number atomically; the address is aligned to all of
 // them. Older GPUs get as many single additions.
 #pragma once

@@ -35,7 +35,7 @@ constexpr int64_t kMostIn = 64, kMostHidden = 2, kMostOut = kSide;
 template <int kIn, int kHidden>
 struct Places {
   static constexpr int kInputs = kIn * kSide, kInStride = kInputs + 8;
-  /// Of layer l's factors: distance of rows of W and of h.
+  /// Distances of rows of layer l's factors: W and h.
   static constexpr int from_stride(int l) { return l == 0 ? kInStride : kWidthStride; }
   static constexpr int to_stride(int l) { return l == kHidden ? kOutStride : kWidthStride; }
   static constexpr int units(int l) { return l == kHidden ? kSide : kWidth; }
