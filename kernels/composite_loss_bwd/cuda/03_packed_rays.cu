@@ -8,7 +8,6 @@
 //           of 32 rays are read in a row. 36 shuffles for 32 samples in place of 25 for 3. Twice the parent at that
 //           mean; nothing at a mean of 32.
 // NUMERICS  as the parent.
-// NEEDS     nothing.
 // TRIED     see NOTES.md, cuda.03_packed_rays
 #include "harness/core/registrar.h"
 #include "kernels/common/composite/packed_rays.h"
@@ -208,7 +207,8 @@ KLAB_VARIANT(CompositeLossBwd, {.run = run,
                                 .forward = "01_warp_per_ray",
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {32},
-                                .expect = {.shape = {10752, 1 << 15, 1}, .over_parent = 1.5}});
+                                .expect = {.shape = {10752, 1 << 15, 1}, .over_parent = 1.5},
+                                .when = {{10752, 1 << 15, 1}, "a trained grid leaves a ray some 3 samples"}});
 
 }  // namespace
 }  // namespace klab

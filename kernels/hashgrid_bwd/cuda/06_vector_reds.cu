@@ -3,9 +3,10 @@
 // CHANGE    as in the parent, lanes of a cell add up first, all corners in one pass over the peers. The sums
 //           of an entry's features then go out as one red.global.add of 8 or 16 bytes. Lanes without a
 //           gradient take no part, and a warp of only such lanes ends before it knows its cells.
-// EXPECT    half as many reds for two features, in as many sectors: up to twice the parent where the number
-//           of reds is the limit, nothing where the sectors are. One vote a pass in place of eight. Slots that
-//           pad a batch cost a load of their gradient; in the parent their reds all queue at one cell.
+// EXPECT    half as many requests for two features, and half as many sectors, since the features of an entry
+//           no longer arrive apart: up to twice the parent, nothing if L2 counts floats. One vote a pass in
+//           place of eight. Slots that pad a batch cost a load of their gradient; in the parent their reds all
+//           queue at one cell.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 9.0 for the wide reds; older GPUs get single ones.
 // TRIED     see NOTES.md, cuda.06_vector_reds
