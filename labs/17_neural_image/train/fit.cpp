@@ -61,8 +61,9 @@ std::vector<PlannedCall> fit_calls(const FitOptions& o, int width, int height) {
   std::vector<PlannedCall> calls = {planned<HashgridFwd>(hash, pixels),  planned<MlpFwd>(mlp, pixels),
                                     planned<PixelLossFwd>(loss, pixels), planned<PixelLossBwd>(loss, pixels),
                                     planned<MlpBwd>(mlp, pixels),        planned<HashgridBwd>(hash, pixels)};
-  for (const auto& more :
-       {adam_calls(table_parameters(o, width, height), o.features), adam_calls(mlp.weights(), mlp.weights())})
+  const double corners = 4 * double(o.levels * o.batch);
+  for (const auto& more : {adam_calls(table_parameters(o, width, height), o.features, corners),
+                           adam_calls(mlp.weights(), mlp.weights(), 0)})
     calls.insert(calls.end(), more.begin(), more.end());
   return calls;
 }

@@ -12,13 +12,9 @@
 namespace klab {
 namespace {
 
-// Parameters of a stretch, whose gradient is cleared while it is still in a cache. The whole gradient is
-// cleared: finding the lines that hold something takes longer than the saved writes.
-constexpr int64_t kStretch = 1 << 17;
-
 // Returns the parameters of one call: whole groups; a matrix is one group.
-int64_t stretch_of(int64_t parameters, int64_t group) {
-  return std::min(parameters, group <= kStretch ? kStretch / group * group : parameters);
+int64_t stretch_of(int64_t parameters, int64_t group, int64_t stretch) {
+  return std::min(parameters, group <= stretch ? stretch / group * group : parameters);
 }
 
 }  // namespace
@@ -41,7 +37,7 @@ void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& par
   hyper[Adam::epsilon] = float(a.epsilon);
   hyper[Adam::l2] = float(a.weight_decay);
   const int64_t all = parameters.size();
-  const int64_t stretch = stretch_of(all, group);
+  const int64_t stretch = stretch_of(all, group, kAdamStretch);
   for (int64_t begin = 0; begin < all; begin += stretch) {
     const int64_t n = std::min(stretch, all - begin);
     float* gradient = state.gradient.data() + begin;
@@ -56,12 +52,12 @@ void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& par
   }
 }
 
-std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group) {
-  const int64_t n = stretch_of(parameters, group);
-  // In a step no sample touches most entries of a table. A matrix, one group without zeros, is small compared
-  // to a table: the variant must support it, but its time does not matter.
+std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group, double touches, int64_t stretch) {
+  const int64_t n = stretch_of(parameters, group, stretch > 0 ? stretch : parameters);
+  // A matrix is small compared to a table: the variant must support it, but its time does not matter.
   const bool table = group < parameters;
-  return {planned<Adam>({.n = n, .group = group, .zero_percent = table ? 90 : 0},
+  const double untouched = std::exp(-touches * double(group) / double(parameters));
+  return {planned<Adam>({.n = n, .group = group, .zero_percent = table ? std::lround(100 * untouched) : 0},
                         fmt::format("{} parameters", n), table ? double(parameters) / double(n) : 0)};
 }
 

@@ -41,8 +41,15 @@ struct AdamSettings {
 void adam_step(Ops& ops, const AdamSettings& settings, int64_t group, Array<float>& parameters,
                OptimizerState& state);
 
-/// Returns the calls that adam_step() makes for that many parameters, for a plan.
-std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group);
+/// Parameters of a call on a processor, whose gradient is cleared while it is still in a cache. The whole gradient is
+/// cleared: finding the lines that hold something takes longer than the saved writes.
+constexpr int64_t kAdamStretch = 1 << 17;
+
+/// Returns the calls of one step of Adam for that many parameters, for a plan. `touches` is the number of groups that a step adds a
+/// gradient to, each as often as it does: at random, they leave a share of exp(-touches / groups) out. A matrix is one group
+/// and has no zeros. `stretch`: parameters of a call; 0: all, as on a GPU.
+std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group, double touches,
+                                    int64_t stretch = kAdamStretch);
 
 /// Fills the layers' matrices uniformly in +-sqrt(6/(from+to)) (Glorot & Bengio 2010).
 void xavier_uniform(const MlpFwd::Shape& mlp, uint64_t seed, uint64_t purpose, float* weights);

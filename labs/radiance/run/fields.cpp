@@ -51,6 +51,9 @@ StepPrecision precision_of(const FieldSettings& s) {
   return {.formats = s.on_a_gpu ? half_formats_on_a_gpu() : half_formats(), .scale = s.loss_scale};
 }
 
+/// Returns the parameters of a call of Adam: all of them on a GPU, in one launch.
+int64_t stretch_of(const FieldSettings& s) { return s.on_a_gpu ? 0 : kAdamStretch; }
+
 int64_t picture_bytes_fields(const Scene& scene) { return bytes_of(scene); }
 
 const std::vector<Kind>& kinds() {
@@ -62,8 +65,10 @@ const std::vector<Kind>& kinds() {
        .settings = setting_names<Config>,
        .read = read_into<&FieldSettings::hash, Config>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.hash); },
-       .training = [](const FieldSettings& s,
-                      int cascades) { return training_calls(s.hash, cascades, precision_of(s).formats); },
+       .training =
+           [](const FieldSettings& s, int cascades) {
+             return training_calls(s.hash, cascades, precision_of(s).formats, stretch_of(s));
+           },
        .pictures = [](const FieldSettings& s, int cascades) { return render_calls(s.hash, cascades, 0); },
        .trainer_bytes =
            [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
@@ -113,7 +118,7 @@ const std::vector<Kind>& kinds() {
        .settings = setting_names<VoxelConfig>,
        .read = read_into<&FieldSettings::voxels, VoxelConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.voxels); },
-       .training = [](const FieldSettings& s, int) { return voxel_calls(s.voxels, true); },
+       .training = [](const FieldSettings& s, int) { return voxel_calls(s.voxels, true, stretch_of(s)); },
        // same as in training
        .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },
        .trainer_bytes =

@@ -176,7 +176,7 @@ std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training
       {.rays = c.rays, .views = 1, .pixels = 160000, .depths = 0, .listed = 0, .background = 1, .drawn = 1},
       fmt::format("{} rays", c.rays)));
   add(planned<CompositeLossBwd>({.rays = rays, .samples = n, .kind = loss_kind(c.loss)}, all));
-  for (const PlannedCall& call : adam_calls(net.size, net.size)) add(call);
+  for (const PlannedCall& call : adam_calls(net.size, net.size, 0)) add(call);
   return calls;
 }
 

@@ -34,7 +34,8 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
 
 }  // namespace
 
-std::vector<PlannedCall> training_calls(const Config& c, int cascades, const StepFormats& formats) {
+std::vector<PlannedCall> training_calls(const Config& c, int cascades, const StepFormats& formats,
+                                        int64_t stretch) {
   const int64_t samples = c.batch_samples, rays = TrainStep::usual_rays(samples);
   std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
   const auto add = [&](std::vector<PlannedCall> more) {
@@ -46,9 +47,9 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
        planned<MlpBwd>(color_shape(c, samples), all), planned<MlpBwd>(density_shape(c, samples), all),
        planned_scatter(c, cascades, samples, all)});
   const int64_t table = table_room(c, cascades) * c.features;
-  add(adam_calls(table, c.features));
+  add(adam_calls(table, c.features, 8.0 * double(c.levels * samples), stretch));  // corners of cells
   for (const int64_t weights : {density_shape(c, 0).weights(), color_shape(c, 0).weights()})
-    add(adam_calls(weights, weights));
+    add(adam_calls(weights, weights, 0));
   Memory memory;
   const TrainStep step(memory, c, cascades, {.views = 1, .pixels = samples, .depth = c.depth > 0}, {},
                        formats);

@@ -25,7 +25,8 @@ namespace klab {
 
 /// Returns the calls of one training step, for a plan, and those of a stretch of a picture
 /// (TrainStep::picture).
-std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {});
+std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {},
+                                        int64_t stretch = kAdamStretch);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
 
 /// Returns the map for drawing pixels, if the config asks for one. Throws std::runtime_error if it is not

@@ -166,7 +166,7 @@ int64_t usual_rows(const VoxelConfig& c) { return std::min(c.max_rows, 10 * c.gr
 
 }  // namespace
 
-std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training) {
+std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training, int64_t stretch) {
   const int64_t samples = c.batch_samples, rays = VoxelStep::usual_rays(samples), rows = usual_rows(c);
   const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} of {} rays", all, rays);
   const VoxelShFwd::Shape colors = {.n = samples, .grid = c.grid, .rows = rows, .basis = c.basis()};
@@ -194,8 +194,9 @@ std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training) {
        planned<CompositeBwd>({.rays = rays, .samples = samples}, beams)});
   if (VoxelStep::fusable(c))
     add({planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, beams)});
-  add(adam_calls(rows, 1));
-  add(adam_calls(rows * 3 * c.basis(), 3 * c.basis()));
+  const double corners = 8.0 * double(samples);  // of the samples' cells
+  add(adam_calls(rows, 1, corners, stretch));
+  add(adam_calls(rows * 3 * c.basis(), 3 * c.basis(), corners, stretch));
   step.loss_and_gradient(measured);
   step.update(measured);
   add_other_calls(measured, calls);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "harness/program/plan.h"
+#include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/field/voxels.h"
 #include "labs/radiance/train/ray_step.h"
 
@@ -62,6 +63,7 @@ void place(StepNumbers& numbers, const VoxelModel& model);
 
 /// Returns the calls of a step, or of a stretch of a picture, at typical sizes on the finest grid, for a
 /// plan.
-std::vector<PlannedCall> voxel_calls(const VoxelConfig& config, bool training);
+std::vector<PlannedCall> voxel_calls(const VoxelConfig& config, bool training,
+                                     int64_t stretch = kAdamStretch);
 
 }  // namespace klab
