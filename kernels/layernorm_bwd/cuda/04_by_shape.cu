@@ -2,9 +2,9 @@
 //
 // CHANGE    rows that no warp keeps: as many blocks a row as the device needs to be full leave the two sums of their part, six
 //           loads of 16 bytes a thread in flight. Then a block has 1,024 columns of some rows, as many rows as leave the device
-//           full, and writes d_x and its columns' sums, with four rows in flight.
+//           full, and writes d_x and its columns' sums, with four rows in flight. Of few short rows each has a block.
 // EXPECT    4 rows of 4 M features are 528 blocks, then 4,096, where there were four warps in one block: at least 200 times the
-//           parent. Nothing up to 1,024 features.
+//           parent. Nothing for many rows of up to 1,024 features.
 // NUMERICS  tree order along a row; down a column the rows of a block in order, then blocks in tree order.
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go by single features.
 #include "harness/core/registrar.h"
@@ -31,10 +31,9 @@ __global__ void __launch_bounds__(32 * kWarps<kEach>, 1)
                    const float* __restrict__ mean_of, const float* __restrict__ rstd_of,
                    const float* __restrict__ d_y, float* __restrict__ d_x, float* __restrict__ partial) {
   KLAB_DYNAMIC_SHARED(float, sums);  // [warps][2][32·kEach·kKept]
-  const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+  const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warps = int(blockDim.x) / 32;
   rows::Pack<kEach> d_gamma[kKept] = {}, d_beta[kKept] = {};
-  for (int64_t i = int64_t(blockIdx.x) * kWarps<kEach> + warp; i < n;
-       i += int64_t(gridDim.x) * kWarps<kEach>) {
+  for (int64_t i = int64_t(blockIdx.x) * warps + warp; i < n; i += int64_t(gridDim.x) * warps) {
     const float mean = mean_of[i], rstd = rstd_of[i];
     rows::Pack<kEach> xhat[kKept] = {}, g[kKept] = {};
     rows::Sums sum = rows::Sums::none();
@@ -74,10 +73,10 @@ __global__ void __launch_bounds__(32 * kWarps<kEach>, 1)
       *reinterpret_cast<rows::Pack<kEach>*>(sums + (2 * warp + 1) * width + j) = d_beta[p];
     }
   __syncthreads();
-  for (int k = int(threadIdx.x); k < 2 * c; k += 32 * kWarps<kEach>) {
+  for (int k = int(threadIdx.x); k < 2 * c; k += 32 * warps) {
     const int which = k < c ? 0 : 1, j = k - which * c;
     float sum = 0;
-    for (int w = 0; w < kWarps<kEach>; ++w) sum += sums[(2 * w + which) * width + j];
+    for (int w = 0; w < warps; ++w) sum += sums[(2 * w + which) * width + j];
     partial[(int64_t(which) * gridDim.x + blockIdx.x) * c + j] = sum;
   }
 }
@@ -162,14 +161,16 @@ void run_kept(const Args& x, int multiprocessors) {
     if (c > 32 * kept) return run_kept<kEach, 2 * kKept>(x, multiprocessors);
   // Blocks that fit: registers for the features and the sums of a lane, four of each.
   const int64_t fitting = int64_t(multiprocessors) * std::clamp(16 / kept, 1, 3);
-  const unsigned grid = unsigned(std::min<int64_t>(fitting, rows::blocks_of(n, kWarps<kEach>)));
-  const size_t shared = sizeof(float) * 2 * kWarps<kEach> * 32 * kept;
+  const int warps = int(
+      std::clamp<int64_t>(rows::blocks_of(n, multiprocessors), 1, kWarps<kEach>));  // few rows: a block each
+  const unsigned grid = unsigned(std::min<int64_t>(fitting, rows::blocks_of(n, warps)));
+  const size_t shared = sizeof(float) * 2 * warps * 32 * kept;
   const cuda::Scratch partial(sizeof(float) * 2 * grid * size_t(c));
   const auto kernel = kept_gradients<kEach, kKept>;
   cuda::allow_shared(kernel, shared);
   if (n > 0)
-    cuda::launch(kernel, grid, 32 * kWarps<kEach>, shared, n, int(c), x.x, x.gamma, x.mean, x.rstd, x.d_y,
-                 x.d_x, partial.as<float>());
+    cuda::launch(kernel, grid, 32 * warps, shared, n, int(c), x.x, x.gamma, x.mean, x.rstd, x.d_y, x.d_x,
+                 partial.as<float>());
   rows::launch_join(grid, c, partial.as<float>(), x.d_gamma, x.d_beta);
 }
 
