@@ -50,4 +50,16 @@ inline Plan plan(int64_t n, int64_t c, int multiprocessors) {
   return {Sharers::grid, 256, unsigned(parts), unsigned(parts * n)};
 }
 
+/// Rows cut into `count` chunks of `each`, the last of what is left; one of none for no rows.
+struct Chunks {
+  int64_t count, each;
+};
+
+/// Cuts n rows so that tiles, `across` side by side, are four blocks a multiprocessor, but no chunk has fewer than `least` rows.
+inline Chunks chunks_of(int64_t n, int64_t across, int64_t least, int multiprocessors) {
+  const int64_t wanted = std::max<int64_t>(4 * multiprocessors / across, 1);
+  const int64_t each = std::max<int64_t>({(n + wanted - 1) / wanted, std::min(least, n), 1});
+  return {std::max<int64_t>(blocks_of(n, each), 1), each};
+}
+
 }  // namespace klab::rows

@@ -1,14 +1,42 @@
-// Column sums in two steps: blocks leave partial sums, [parts][c], and many threads a column join these. For CUDA rungs whose
+// Sums of columns in two steps: blocks of some columns and rows leave partial sums, [parts][c], and many threads a column join these. For CUDA rungs whose
 // parameters have gradients.
 #pragma once
 
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"
+#include "kernels/common/rows/device.h"
 
 namespace klab::rows {
 namespace {
 
 constexpr int kJoinThreads = 1024;
+constexpr int kTileThreads = 256, kTileWarps = kTileThreads / 32;
+
+/// A block's 32·kEach columns of `each` rows: a lane has kEach columns, warp w every kTileWarps-th row from begin + w on.
+template <int kEach>
+struct Tile {
+  int lane, warp;
+  int64_t j;           // the lane's first column, found in 32 bits: nvcc would split stores of 16 bytes
+  int64_t begin, end;  // the block's rows, none where the lane's column does not exist
+  __device__ __forceinline__ Tile(int64_t n, int64_t each, int64_t c)
+      : lane(int(threadIdx.x) % 32),
+        warp(int(threadIdx.x) / 32),
+        j((blockIdx.x * 32 + threadIdx.x % 32) * kEach),
+        begin(blockIdx.y * each),
+        end(j < c ? min(begin + each, n) : begin) {}
+};
+
+/// Adds up the sums of a block's warps, and writes them for the block's columns. `part` is shared.
+template <int kEach>
+__device__ __forceinline__ void store_sums(const Tile<kEach>& tile, Pack<kEach> sum,
+                                           Pack<kEach> (&part)[kTileWarps][32], int64_t c, float* to) {
+  part[tile.warp][tile.lane] = sum;
+  __syncthreads();
+  if (tile.warp > 0 || tile.j >= c) return;
+  for (int w = 1; w < kTileWarps; ++w)
+    for (int e = 0; e < kEach; ++e) sum.v[e] += part[w][tile.lane].v[e];
+  store<kEach>(to + tile.j, sum);
+}
 
 /// Block (b, k) has 32 columns of the k-th of two arrays; 32 warps take every 32nd part, and what they have meets in shared
 /// memory.

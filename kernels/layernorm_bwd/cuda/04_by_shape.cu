@@ -181,8 +181,7 @@ void run_by(const Args& x) {
   if (n == 0 || c <= rows::kWarpColumns) return run_kept<kEach>(x, multiprocessors);
   const rows::Plan plan = rows::plan(n, c, multiprocessors);
   const unsigned columns = rows::blocks_of(c, kThreads * kEach);
-  const int64_t most = std::min<int64_t>((n + 7) / 8, std::max<int64_t>(4 * multiprocessors / columns, 1));
-  const int64_t each = (n + most - 1) / most, chunks = rows::blocks_of(n, each);
+  const auto [chunks, each] = rows::chunks_of(n, columns, 8, multiprocessors);
   const cuda::Scratch found(sizeof(rows::Sums) * plan.grid), means(sizeof(rows::Sums) * size_t(n));
   const cuda::Scratch partial(chunks > 1 ? sizeof(float) * 2 * size_t(chunks * c) : 0);
   float* const d_gamma = chunks > 1 ? partial.as<float>() : x.d_gamma;

@@ -1,0 +1,86 @@
+// bias_add_bwd.cuda.03_by_shape: count blocks first.
+//
+// CHANGE    as many blocks as the device needs to be full, whatever c is. Behind a matrix product a block has 128 columns of some
+//           rows: a warp has one row of them, 16 bytes a lane, and four such loads are in flight. Of images a block has some
+//           examples of a channel. Each leaves one partial sum a channel, and a second launch joins these, 32 warps for 32
+//           channels.
+// EXPECT    8192 rows of 1,024 are 528 blocks where there were 32 on 132 multiprocessors, with one load of 4 bytes a thread in
+//           flight: at least 7 times the parent.
+// NUMERICS  a thread adds up every 8th row of its block or every 256th position, then tree order.
+// NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/rows/by_shape.h"
+#include "kernels/common/rows/columns.h"
+#include "kernels/common/rows/device.h"
+#include "reference/bias_add_bwd/bias_add_bwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kRows = 4;  // loads that a thread has in flight
+
+/// Block (j, k) has channel j of `each` examples. partial: [gridDim.y][c].
+__global__ void __launch_bounds__(kThreads)
+    positions(int64_t n, int64_t each, int64_t c, int64_t width, const float* __restrict__ d_y,
+              float* __restrict__ partial) {
+  __shared__ float part[kWarps];
+  const int64_t j = blockIdx.x, begin = blockIdx.y * each;
+  const float* from = d_y + begin * c * width;
+  const auto hw = unsigned(width), N = unsigned(min(each, n - begin)) * hw;
+  float sum = 0;
+#pragma unroll 4
+  for (unsigned k = threadIdx.x; k < N; k += kThreads) sum += from[(k / hw * c + j) * hw + k % hw];
+  for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(~0U, sum, by);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  sum = 0;
+  for (int w = 0; w < kWarps; ++w) sum += part[w];
+  partial[blockIdx.y * c + j] = sum;
+}
+
+/// Block (b, k) has 32·kEach columns of `each` rows. partial: [gridDim.y][c].
+template <int kEach>
+__global__ void __launch_bounds__(kThreads)
+    columns(int64_t n, int64_t each, int64_t c, const float* __restrict__ d_y, float* __restrict__ partial) {
+  __shared__ rows::Pack<kEach> part[rows::kTileWarps][32];
+  const rows::Tile<kEach> tile(n, each, c);
+  rows::Pack<kEach> sum = {};
+  for (int64_t i = tile.begin + tile.warp; i < tile.end; i += kWarps * kRows) {
+    rows::Pack<kEach> v[kRows] = {};
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      if (i + r * kWarps < tile.end) v[r] = rows::load<kEach>(d_y + (i + r * kWarps) * c + tile.j);
+    for (const auto& row : v)
+      for (int e = 0; e < kEach; ++e) sum.v[e] += row.v[e];
+  }
+  rows::store_sums(tile, sum, part, c, partial + blockIdx.y * c);
+}
+
+void run(const BiasAddBwd::Args<float>& x) {
+  const auto [n, c, hw] = x.shape;
+  if (c == 0) return;
+  const bool fours = c % 4 == 0 && rows::aligned(x.d_y, x.d_bias);
+  const unsigned across = hw != 1 ? unsigned(c) : rows::blocks_of(c, fours ? 128 : 32);
+  const rows::Chunks chunks =
+      rows::chunks_of(n, across, hw != 1 ? 1 : kWarps * kRows, cuda::device().multiprocessors);
+  const cuda::Scratch partial(chunks.count > 1 ? sizeof(float) * size_t(chunks.count * c) : 0);
+  float* const sums = chunks.count > 1 ? partial.as<float>() : x.d_bias;
+  const dim3 grid(across, unsigned(chunks.count));
+  if (hw != 1)
+    cuda::launch(positions, grid, kThreads, 0, n, chunks.each, c, hw, x.d_y, sums);
+  else
+    cuda::launch(fours ? columns<4> : columns<1>, grid, kThreads, 0, n, chunks.each, c, x.d_y, sums);
+  if (chunks.count > 1) rows::launch_join(chunks.count, c, sums, x.d_bias, nullptr);
+}
+
+KLAB_VARIANT(BiasAddBwd, {.run = run,
+                          .parent = "02_block_per_channel",
+                          .forward = "02_block_per_run",
+                          .tiles = {kWarps * kRows, 32, 128},
+                          .expect = {.shape = {8192, 1024, 1}, .over_parent = 7}});
+
+}  // namespace
+}  // namespace klab
