@@ -29,6 +29,22 @@ __device__ __forceinline__ void store(float* p, const Pack<kEach>& a) {
     *p = a.v[0];
 }
 
+/// Stores as store() does, by one instruction: nvcc splits a store of 16 bytes in a loop that it gives an address for each
+/// float.
+template <int kEach>
+__device__ __forceinline__ void store_whole(float* p, const Pack<kEach>& a) {
+#if KLAB_SIMT
+  store<kEach>(p, a);
+#else
+  if constexpr (kEach == 4)
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(a.v[0]), "f"(a.v[1]), "f"(a.v[2]),
+                 "f"(a.v[3])
+                 : "memory");
+  else
+    *p = a.v[0];
+#endif
+}
+
 /// Returns whether all of the arrays begin at a multiple of 16 bytes.
 template <class... P>
 bool aligned(const P*... p) {
