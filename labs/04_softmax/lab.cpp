@@ -40,6 +40,7 @@ KLAB_LAB({
              .bench = kBench,
              .check = kSizes,
              .counted = {37, 301},
+             .counted_tour = {20, 1000},  // rows of whole packs of four, fewer than multiprocessors
              .traffic = Traffic::copy,
              .huge = 1.5e38,
              .beyond = kBeyond,

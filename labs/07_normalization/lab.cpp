@@ -66,6 +66,7 @@ KLAB_LAB({
              .bench = kRows,
              .check = kRowSizes,
              .counted = {37, 300},
+             .counted_tour = {20, 1024},  // fewer rows than multiprocessors
              .traffic = Traffic::copy,
              .busiest = block_per_row},
             {.op = make_op<LayernormBwd>(),
