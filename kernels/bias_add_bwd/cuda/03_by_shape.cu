@@ -1,7 +1,7 @@
 // bias_add_bwd.cuda.03_by_shape: count blocks first.
 //
 // CHANGE    as many blocks as the device needs to be full, whatever c is. Behind a matrix product a block has 128 columns of some
-//           rows: a warp has one row of them, 16 bytes a lane, and four such loads are in flight. Of images a block has some
+//           rows: a warp has one row of them, 16 bytes a lane, and four such loads are in flight. For images a block has some
 //           examples of a channel. Each leaves one partial sum a channel, and a second launch joins these, 32 warps for 32
 //           channels.
 // EXPECT    8192 rows of 1,024 are 528 blocks where there were 32 on 132 multiprocessors, with one load of 4 bytes a thread in

@@ -56,8 +56,8 @@ bool aligned(const P*... p) {
 struct Cut {
   int head, fours, tail;  // tail: its first column
   __device__ __forceinline__ Cut(const float* row, const float* other, int c) {
-    const auto at = reinterpret_cast<uintptr_t>(row), beside = reinterpret_cast<uintptr_t>(other);
-    head = (at - beside) % 16 == 0 ? min(int(-(at / sizeof(float)) % 4), c) : c;
+    const auto at = reinterpret_cast<uintptr_t>(row), step_with = reinterpret_cast<uintptr_t>(other);
+    head = (at - step_with) % 16 == 0 ? min(int(-(at / sizeof(float)) % 4), c) : c;
     fours = (c - head) / 4;
     tail = head + 4 * fours;
   }
@@ -82,7 +82,7 @@ __device__ __forceinline__ T join_lanes(T own) {
   return own;
 }
 
-/// Joins over all threads, in all of them, with one barrier. T has none() besides. `of_warp` is shared.
+/// Joins over all threads, in all of them, with one barrier. T also has none(). `of_warp` is shared.
 template <class T>
 __device__ __forceinline__ T join_block(T own, T (&of_warp)[32]) {
   own = join_lanes(own);

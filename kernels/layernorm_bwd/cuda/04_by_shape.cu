@@ -2,7 +2,7 @@
 //
 // CHANGE    rows that no warp keeps: as many blocks a row as the device needs to be full leave the two sums of their part, six
 //           loads of 16 bytes a thread in flight. Then a block has 1,024 columns of some rows, as many rows as leave the device
-//           full, and writes d_x and its columns' sums, with four rows in flight. Of few short rows each has a block.
+//           full, and writes d_x and its columns' sums, with four rows in flight. Each of few short rows has a block.
 // EXPECT    4 rows of 4 M features are 528 blocks, then 4,096, where there were four warps in one block: at least 200 times the
 //           parent. Nothing for many rows of up to 1,024 features.
 // NUMERICS  tree order along a row; down a column the rows of a block in order, then blocks in tree order.

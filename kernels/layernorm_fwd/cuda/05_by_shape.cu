@@ -2,7 +2,7 @@
 //
 // CHANGE    who shares a row follows from the shape: a warp, as by the parent, a block, or as many blocks as the device needs to
 //           be full. A thread takes mean and squares of 16 features at a time, four loads of 16 bytes, and merges them into what
-//           it has. Of a row that is a grid's, blocks leave such moments; one warp joins them; then a block has 4,096 columns
+//           it has. The blocks of a row leave such moments; one warp joins them; then a block has 4,096 columns
 //           and writes them for all rows, so that gamma and beta are read once.
 // EXPECT    4 rows of 4 M features are 528 blocks where there were four warps in one block, and cross the border three times, x
 //           twice: at least 200 times the parent. Rows of up to 1,024 features as by the parent.

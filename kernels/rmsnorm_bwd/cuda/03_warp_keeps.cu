@@ -2,7 +2,7 @@
 //
 // CHANGE    a warp keeps x and d_y of a row of up to 1,024 features, all loads of 16 bytes in flight before the first is used, and
 //           the sums of all columns from row to row. One block of up to 16 warps a multiprocessor adds up those of its warps and
-//           leaves a row of partial sums; 32 warps join these for 32 columns. Of few rows each has a block.
+//           leaves a row of partial sums; 32 warps join these for 32 columns. Each of few rows has a block.
 // EXPECT    as many bytes. No barrier a row; 132 partial sums a column, four a thread, where one thread added 256 in four
 //           blocks: at least 1.5 times. Longer rows take the parent's two kernels.
 // NUMERICS  tree order along a row; down a column the rows of a warp in order, then warps, then blocks in tree order.

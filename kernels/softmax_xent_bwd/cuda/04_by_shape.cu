@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(256, 2)
   if (lane == 0) loss[i] = logf(sum) + (largest - row[label]);
 }
 
-/// What the gradient of a row needs beside its logits.
+/// What the gradient of a row needs in addition to its logits.
 struct Known {
   float largest, scale, g;
   int label;
