@@ -25,7 +25,7 @@ file(COPY ${SOURCE}/LICENSE ${SOURCE}/README.md DESTINATION ${made})
 file(COPY ${SOURCE}/kernels ${SOURCE}/labs DESTINATION ${made} FILES_MATCHING PATTERN "*.cpp" PATTERN "*.cu" PATTERN "*.h"
      PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
 file(MAKE_DIRECTORY ${made}/reports)
-file(COPY ${SOURCE}/reports/record.sh DESTINATION ${made}/reports)
+file(COPY ${SOURCE}/reports/record.sh ${SOURCE}/reports/gpu_queue.sh ${SOURCE}/reports/gpu_queue.csv DESTINATION ${made}/reports)
 file(GLOB_RECURSE files ${made}/*)
 set(bytes 0)
 foreach(file IN LISTS files)
