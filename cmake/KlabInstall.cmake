@@ -18,7 +18,7 @@ include(CMakePackageConfigHelpers)
 set(home ${CMAKE_INSTALL_INCLUDEDIR}/klab)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/klab)
 install(DIRECTORY ${KLAB_HOME}/harness DESTINATION ${home} FILES_MATCHING PATTERN "*.h")
-install(FILES ${KLAB_HOME}/reference/contract.h ${KLAB_HOME}/reference/float16.h ${KLAB_HOME}/reference/formats.h ${KLAB_HOME}/reference/generator.h DESTINATION ${home}/reference)
+install(FILES ${KLAB_HOME}/reference/boundaries.h ${KLAB_HOME}/reference/contract.h ${KLAB_HOME}/reference/float16.h ${KLAB_HOME}/reference/formats.h ${KLAB_HOME}/reference/generator.h DESTINATION ${home}/reference)
 install(DIRECTORY ${KLAB_HOME}/kernels/common DESTINATION ${home}/kernels)
 # A project that includes a header by a former path fails with an error that has the present one.
 file(STRINGS ${KLAB_HOME}/cmake/moved_headers.txt moves REGEX "^kernels/")

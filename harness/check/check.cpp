@@ -12,6 +12,7 @@
 #include "harness/check/cases.h"
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
+#include "harness/check/drawn_cases.h"
 #include "harness/check/fitting.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
@@ -31,9 +32,7 @@
 namespace klab {
 namespace {
 
-// CUDA variants are executed by the host thread by thread: shapes cheaper than these are run with every access
-// watched, and run at all.
-constexpr double kWatchedBelow = 2e5;
+// CUDA variants at cheaper shapes are run at all.
 constexpr double kCudaBelow = 2e7;
 // However much the busiest rung of an op does at its smallest shapes: as many shapes of each variant are watched, as long as it
 // is not ahead of its share.
@@ -115,7 +114,7 @@ class ShapeCheck {
         beyond_(kind == ShapeKind::beyond),
         specs_(op.op.tensors(shape)),
         guard_(guard) {
-    Generator random(options.seed * 1000003 + turn);
+    Generator random = generator_of(options, turn);
     if (kind == ShapeKind::threads) {
       givens_.push_back(make_given(op, shape, specs_, Pattern::random, random));
       return;
@@ -412,15 +411,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   for (const Variant* v : variants)
     progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
 
-  ShapeAlignments alignments;
-  auto shapes = shapes_of_check(op, variants, options.shape, options.seed, &alignments, options.triples);
-  if (options.most_shapes > 0) shapes = spread_fitting(variants, shapes, size_t(options.most_shapes));
-  if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
-    std::stable_partition(shapes.begin(), shapes.end(),
-                          [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
-  const size_t usual = shapes.size();
-  if (options.shape.empty() && options.most_shapes == 0 && !options.quick && uses(Detector::beyond_usual))
-    for (auto& shape : shapes_beyond(op, options.seed)) shapes.push_back(std::move(shape));
+  const auto [shapes, usual, alignments] = shapes_in_order(op, variants, options);
   const auto begin_of_all = std::chrono::steady_clock::now();
   const auto late = [&](const Progress& p) {
     return options.seconds > 0 && p.shapes >= kFewestShapes && seconds_since(begin_of_all) > options.seconds;

@@ -13,6 +13,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/detectors.h"
+#include "harness/check/drawn_cases.h"
 #include "harness/core/element.h"
 #include "harness/simt/session.h"
 #include "reference/relations.h"
@@ -23,9 +24,7 @@ Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>
                  Generator& random) {
   Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
               Tensors(specs, Tensors::View::reference)};
-  fill(op.op, shape, specs, given.inputs.pointers(), pattern, op.huge, random);
-  if (pattern == Pattern::not_finite)
-    spoil(specs, given.inputs.pointers(), op.nan_in, op.infinity_in, random);
+  draw_inputs(op, shape, specs, given.inputs.pointers(), pattern, random);
   poison_outputs(specs, given.inputs);
   answer(op.op, shape, specs, given);
   return given;

@@ -9,6 +9,7 @@
 #include "harness/check/check.h"
 #include "harness/check/failure_json.h"
 #include "harness/check/failure_text.h"
+#include "harness/cli/boundary_run.h"
 #include "harness/cli/check_apart.h"
 #include "harness/cli/check_memory.h"
 #include "harness/cli/command.h"
@@ -34,6 +35,7 @@ struct Options {
   bool apart = false;
   bool remember = false;
   bool again = false;
+  bool boundaries = false;
   std::vector<std::string> mutants;
   int most = 0;
   double limit = 120;
@@ -98,12 +100,19 @@ int answer(const Options& o) {
 int run(const Options& o) {
   if (!o.notes.empty()) return answer(o);
   if (!o.mutants.empty()) {
-    if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart || o.remember)
+    if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart || o.remember || o.boundaries)
       throw std::invalid_argument(
           "--mutants takes what is to be mutated, and only --backend, --most, --json beside it");
     return run_mutants({.what = o.mutants, .backend = o.backend, .most = o.most, .json = o.json});
   }
   if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
+  if (o.boundaries) {
+    if (!o.shape.empty() || o.quick || o.triples || o.apart || o.remember)
+      throw std::invalid_argument(
+          "--boundaries counts the cases of whole checks, usual and quick: only --backend and --json go with "
+          "it");
+    return run_boundaries({.what = o.what, .backend = o.backend, .json = o.json});
+  }
   if (o.again && !o.remember) throw std::invalid_argument("--again goes with --remember");
   if (o.remember && o.backend == "cuda")
     throw std::invalid_argument(
@@ -189,7 +198,9 @@ KLAB_COMMAND(
          "WHAT is a lab (05, 05_matmul, matmul), an op, a variant, or a glob over ids ('*.cpu.01_*').\n"
          "Each op is checked in a process of its own: a kernel that ends or blocks it has failed, and the "
          "others go on.\n"
-         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that. With --mutants: 0.",
+         "Exit code 0: all that ran passed; 1: some failed; 2: nothing is called that. With --mutants: 0. "
+         "With "
+         "--boundaries 1: a side is met by no case.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("what", o->what, "lab, op, variant or glob (default: everything)")
@@ -209,6 +220,9 @@ KLAB_COMMAND(
            ->option_text("WHAT ...");
        add_number(app, "--most", o->most, range::examples,
                   "with --mutants: so many a variant, drawn by --seed");
+       app.add_flag(
+           "--boundaries", o->boundaries,
+           "runs no variant: which sides of the contracts' boundaries do the inputs of a check meet?");
        add_number(app, "--limit", o->limit, range::stage_seconds,
                   "seconds that one call of a kernel may take before it counts as endless (default 120)");
        app.add_flag("--json", o->json, "for programs");

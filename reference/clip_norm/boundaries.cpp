@@ -1,0 +1,33 @@
+// Where clip_norm turns: gradients as long as the limit.
+#include <cmath>
+
+#include "reference/boundaries.h"
+#include "reference/clip_norm/clip_norm.h"
+
+namespace klab {
+namespace {
+
+using Args = ClipNorm::Args<double>;
+using Drawn = ClipNorm::Args<float>;
+
+double length_of(const Args& a) {
+  double squares = 0;
+  for (int64_t i = 0; i < a.shape.n; ++i) squares += a.gradient[i] * a.gradient[i];
+  return std::sqrt(squares);
+}
+
+const Boundary<ClipNorm> kLimit(
+    "length and limit", {"gradient", "limit"}, {"*x.norm > *x.limit"}, kThreeSides,
+    [](const Args& a, Sides& met) { met.compare(length_of(a), *a.limit); },
+    [](const Drawn& x, Generator& random) {
+      for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] = 0;
+      if (x.shape.n > 0) x.gradient[random() % uint64_t(x.shape.n)] = *x.limit;
+    });
+const Boundary<ClipNorm> kNone(
+    "length", {"gradient"}, {}, kOn | kAbove, [](const Args& a, Sides& met) { met.compare(length_of(a), 0); },
+    [](const Drawn& x, Generator&) {
+      for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] = 0;
+    });
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,29 @@
+// Where distortion_bwd turns: samples at one distance.
+#include "reference/boundaries.h"
+#include "reference/distortion_bwd/distortion_bwd.h"
+
+namespace klab {
+namespace {
+
+using Args = DistortionBwd::Args<double>;
+
+const Boundary<DistortionBwd> kEqual("two samples at one distance", {"t"}, {}, kEither,
+                                     [](const Args& a, Sides& met) {
+                                       for (int64_t r = 0; r < a.shape.rays; ++r)
+                                         for (int64_t i = a.ray_begin[r] + 1; i < a.ray_begin[r + 1]; ++i)
+                                           met.holds(a.t[i] == a.t[i - 1]);
+                                     });
+
+const Boundary<DistortionBwd> kEmpty("ray without samples", {"ray_begin"}, {}, kEither,
+                                     [](const Args& a, Sides& met) {
+                                       for (int64_t r = 0; r < a.shape.rays; ++r)
+                                         met.holds(a.ray_begin[r] == a.ray_begin[r + 1]);
+                                     });
+const Boundary<DistortionBwd> kStep("length of an interval", {"delta"}, {}, kOn | kAbove,
+                                    [](const Args& a, Sides& met) {
+                                      for (int64_t i = 0; i < a.shape.samples; ++i)
+                                        met.compare(a.delta[i], 0);
+                                    });
+
+}  // namespace
+}  // namespace klab

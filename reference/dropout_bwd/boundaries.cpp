@@ -1,0 +1,26 @@
+// Where dropout_bwd turns: as the forward, whose mask it makes again.
+#include "reference/boundaries.h"
+#include "reference/dropout_bwd/dropout_bwd.h"
+#include "reference/dropout_fwd/philox.h"
+
+namespace klab {
+namespace {
+
+using Args = DropoutBwd::Args<double>;
+
+const Boundary<DropoutBwd> kThreshold(
+    "word and threshold", {"p", "seed", "offset"}, {}, kThreeSides, [](const Args& a, Sides& met) {
+      for (int64_t i = 0; i < a.shape.n; ++i) {
+        const auto block = uint64_t(i) / 4;
+        const auto words = dropout::random_words(
+            {uint32_t(block), uint32_t(block >> 32), a.offset[0], a.offset[1]}, {a.seed[0], a.seed[1]});
+        met.compare(words[size_t(i % 4)], uint32_t(float(*a.p) * 0x1p32F));
+      }
+    });
+const Boundary<DropoutBwd> kNone("nothing is dropped", {"p"}, {}, kOn | kAbove,
+                                 [](const Args& a, Sides& met) { met.compare(*a.p, 0); });
+const CounterWords<DropoutBwd, &Args::seed> kSeed("seed", kHolds);
+const CounterWords<DropoutBwd, &Args::offset> kOffset("offset");
+
+}  // namespace
+}  // namespace klab

@@ -1,0 +1,17 @@
+// Where groupnorm_fwd turns: groups of one value.
+#include "reference/boundaries.h"
+#include "reference/groupnorm_fwd/groupnorm_fwd.h"
+
+namespace klab {
+namespace {
+
+using Args = GroupnormFwd::Args<double>;
+
+const Boundary<GroupnormFwd> kOne("values of a group", {"each", "hw"}, {}, kOn | kAbove,
+                                  [](const Args& a, Sides& met) {
+                                    met.compare(a.shape.each * a.shape.hw, 1);
+                                  });
+const NoBoundary<GroupnormFwd> kRest({{"i % groups", "an index: sizes draw every remainder"}});
+
+}  // namespace
+}  // namespace klab
