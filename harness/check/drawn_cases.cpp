@@ -105,33 +105,59 @@ class Counter {
       answered_ = answered_ || b->answered;
     }
     free_ = free_inputs(op_.op, specs);
+    for (const Variant* v : variants_)
+      seen_.push_back({.of = v, .met = std::vector<unsigned>(stated_.size() + 2 * free_.size())});
     for (size_t turn = 0; turn < list.usual; ++turn) at_shape(list.shapes[turn], turn);
     for (FreeInput& one : free_) {
       counts_.boundaries.push_back(one.sign);
-      if (one.minus_zero.wanted != 0) counts_.boundaries.push_back(one.minus_zero);
+      counts_.boundaries.push_back(one.minus_zero);
     }
+    for (const Seen& seen : seen_) count_variant(seen);
+    std::erase_if(counts_.boundaries, [](const BoundaryCount& b) { return b.wanted == 0; });
     return std::move(counts_);
   }
 
  private:
+  /// What the cases of one variant meet.
+  struct Seen {
+    const Variant* of;
+    int64_t cases = 0;
+    std::vector<unsigned> met = {};  // by boundary: stated ones, then two for each free input
+    bool now = false;                // whether it supports the present shape
+  };
+
+  void count_variant(const Seen& seen) {
+    VariantCount one{.variant = seen.of->id, .cases = seen.cases, .missing = {}};
+    for (size_t k = 0; seen.cases > 0 && k < counts_.boundaries.size(); ++k) {
+      const BoundaryCount& b = counts_.boundaries[k];
+      const unsigned sides = b.wanted & ~b.missing() & ~seen.met[k];
+      if (sides != 0 && b.broken.empty()) one.missing.push_back(b.name + ": " + names_of_sides(sides));
+    }
+    counts_.variants.push_back(std::move(one));
+  }
+
   void at_shape(ShapeView shape, size_t turn) {
-    if (std::ranges::none_of(variants_,
-                             [&](const Variant* v) { return v->supported(shape, host_of(*v)).empty(); }))
-      return;
+    bool any = false;
+    for (Seen& seen : seen_) {
+      seen.now = seen.of->supported(shape, host_of(*seen.of)).empty();
+      any = any || seen.now;
+    }
+    if (!any) return;
     const auto specs = op_.op.tensors(shape);
     const std::vector<Pattern> patterns = patterns_for(op_, options_, work(op_.op, shape), turn, false);
     Generator random = generator_of(options_, turn);
     // A quick check draws the first of these cases, too, and a second one with random inputs.
-    at_case(shape, specs, patterns.front(), random, true, true);
+    at_case(shape, turn, specs, patterns.front(), random, true, true);
     Generator second = random;
-    at_case(shape, specs, Pattern::random, second, false, true);
-    for (size_t k = 1; k < patterns.size(); ++k) at_case(shape, specs, patterns[k], random, true, false);
+    at_case(shape, turn, specs, Pattern::random, second, false, true);
+    for (size_t k = 1; k < patterns.size(); ++k)
+      at_case(shape, turn, specs, patterns[k], random, true, false);
   }
 
-  void at_case(ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern, Generator& random,
-               bool usual, bool quick) {
+  void at_case(ShapeView shape, size_t turn, const std::vector<TensorSpec>& specs, Pattern pattern,
+               Generator& random, bool usual, bool quick) {
     Tensors drawn(specs, Tensors::View::variant), seen(specs, Tensors::View::reference);
-    draw_inputs(op_, shape, specs, drawn.pointers(), pattern, random);
+    draw_inputs(op_, shape, specs, drawn.pointers(), pattern, random, turn);
     copy_given(specs, drawn, seen);
     Tensors answer(specs, Tensors::View::reference);
     if (answered_) {
@@ -143,9 +169,13 @@ class Counter {
     }
     counts_.cases += usual ? 1 : 0;
     counts_.quick_cases += quick ? 1 : 0;
-    const auto count = [&](unsigned met, BoundaryCount& of) {
-      if (usual) add(met, of.cases);
+    for (Seen& one : seen_) one.cases += usual && one.now ? 1 : 0;
+    const auto count = [&](size_t boundary, unsigned met, BoundaryCount& of) {
       if (quick) add(met, of.quick);
+      if (!usual) return;
+      add(met, of.cases);
+      for (Seen& one : seen_)
+        if (one.now) one.met[boundary] |= met;
     };
     for (size_t k = 0; k < stated_.size(); ++k) {
       if (!counts_.boundaries[k].broken.empty()) continue;
@@ -153,12 +183,13 @@ class Counter {
       // The reference has changed what it adds to.
       Tensors& tensors = stated_[k]->answered ? answer : seen;
       stated_[k]->classify(*stated_[k], shape, tensors.pointers(), met);
-      count(met.met(), counts_.boundaries[k]);
+      count(k, met.met(), counts_.boundaries[k]);
     }
-    for (FreeInput& one : free_) {
+    for (size_t k = 0; k < free_.size(); ++k) {
+      FreeInput& one = free_[k];
       const auto [sign, minus_zero] = classify(specs[one.tensor], drawn[one.tensor].data());
-      count(sign, one.sign);
-      count(minus_zero, one.minus_zero);
+      count(stated_.size() + 2 * k, sign, one.sign);
+      count(stated_.size() + 2 * k + 1, minus_zero, one.minus_zero);
     }
   }
 
@@ -167,6 +198,7 @@ class Counter {
   const CheckOptions& options_;
   std::vector<const StatedBoundary*> stated_;
   std::vector<FreeInput> free_;
+  std::vector<Seen> seen_;
   BoundaryCounts counts_;
   bool answered_ = false;
 };
@@ -193,17 +225,24 @@ Generator generator_of(const CheckOptions& options, size_t turn) {
 }
 
 void draw_inputs(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
-                 std::span<void* const> pointers, Pattern pattern, Generator& random) {
+                 std::span<void* const> pointers, Pattern pattern, Generator& random, size_t turn) {
   fill(op.op, shape, specs, pointers, pattern, op.huge, random);
   if (pattern == Pattern::not_finite) spoil(specs, pointers, op.nan_in, op.infinity_in, random);
-  if (pattern != Pattern::wide) return;
+  if (pattern != Pattern::wide || turn == kAsDrawn) return;
   std::vector<const StatedBoundary*> list = boundaries_of(op.op);
   std::erase_if(list, [](const StatedBoundary* b) { return b->plant == nullptr; });
-  if (list.empty()) return;
-  const size_t at = random() % (list.size() + 1);
+  // Shifted by one in each round, so that shapes with a period of their own meet all boundaries.
+  const size_t choices = list.size() + 1, at = (turn + turn / choices) % choices;
   if (at == list.size()) return;  // as they were drawn
   const StatedBoundary& chosen = *list[at];
   chosen.plant(chosen, shape, pointers, random);
+}
+
+std::string names_of_sides(unsigned sides) {
+  std::string text;
+  for (size_t side = 0; side < kSideNames.size(); ++side)
+    if ((sides >> side & 1) != 0) text += (text.empty() ? "" : ", ") + std::string(kSideNames[side]);
+  return text;
 }
 
 unsigned BoundaryCount::missing() const { return klab::missing(wanted, cases); }

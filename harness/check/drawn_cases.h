@@ -27,9 +27,16 @@ ShapesOfCheck shapes_in_order(const LabOp& op, std::span<const Variant* const> v
 /// Returns the generator of the inputs at the shape with that turn.
 Generator generator_of(const CheckOptions& options, size_t turn);
 
-/// Draws the inputs of one case. Most cases with wide inputs are moved to one of the boundaries that say how.
+/// In place of a turn: wide inputs stay as they were drawn.
+constexpr size_t kAsDrawn = size_t(-1);
+
+/// Draws the inputs of one case. Wide inputs are moved to one of the boundaries that say how, or to none: these choices follow each
+/// other from turn to turn.
 void draw_inputs(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
-                 std::span<void* const> pointers, Pattern pattern, Generator& random);
+                 std::span<void* const> pointers, Pattern pattern, Generator& random, size_t turn);
+
+/// "below, on"
+std::string names_of_sides(unsigned sides);
 
 /// The cases on each side of one boundary.
 struct BoundaryCount {
@@ -42,8 +49,16 @@ struct BoundaryCount {
   unsigned missing_if_quick() const;
 };
 
+/// The cases that one variant supports.
+struct VariantCount {
+  std::string variant;
+  int64_t cases = 0;
+  std::vector<std::string> missing;  // "kink: on": sides that other variants' cases meet and its own do not
+};
+
 struct BoundaryCounts {
   std::vector<BoundaryCount> boundaries;
+  std::vector<VariantCount> variants;
   int64_t cases = 0, quick_cases = 0;
   int wanted() const;  // sides
   int met() const;

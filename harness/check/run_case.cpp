@@ -21,10 +21,10 @@
 namespace klab {
 
 Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
-                 Generator& random) {
+                 Generator& random, size_t turn) {
   Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
               Tensors(specs, Tensors::View::reference)};
-  draw_inputs(op, shape, specs, given.inputs.pointers(), pattern, random);
+  draw_inputs(op, shape, specs, given.inputs.pointers(), pattern, random, turn);
   poison_outputs(specs, given.inputs);
   answer(op.op, shape, specs, given);
   return given;

@@ -24,9 +24,9 @@ struct Given {
 };
 
 /// Draws inputs and runs the reference. Its outputs are poisoned before, so one it forgets is seen;
-/// magnitudes begin at zero.
+/// magnitudes begin at zero. `turn` chooses the boundary that wide inputs are moved to.
 Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
-                 Generator& random);
+                 Generator& random, size_t turn = 0);
 
 /// Runs the reference on the inputs.
 void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given);

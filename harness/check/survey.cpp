@@ -158,7 +158,7 @@ class Surveyor {
     if (!op_.nan_in.empty() || !op_.infinity_in.empty()) patterns.push_back(Pattern::not_finite);
     const Pattern other = patterns[turn % patterns.size()];
     const Given usual = make_given(op_, shape, specs, Pattern::random, random);
-    const Given hard = make_given(op_, shape, specs, other, random);
+    const Given hard = make_given(op_, shape, specs, other, random, turn);
     const int64_t all = cpu_ ? omp_get_max_threads() : 0;
     const Alignment off = kAlignments[1 + turn % (std::size(kAlignments) - 1)];
     one(shape, specs, usual, Alignment::whole, all, turn);

@@ -1,6 +1,7 @@
 #include "harness/cli/boundary_run.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,13 +16,6 @@ namespace klab {
 namespace {
 
 using BoundaryJson = nlohmann::ordered_json;
-
-std::string names_of_sides(unsigned sides) {
-  std::string text;
-  for (size_t side = 0; side < kSideNames.size(); ++side)
-    if ((sides >> side & 1) != 0) text += (text.empty() ? "" : ", ") + std::string(kSideNames[side]);
-  return text;
-}
 
 /// "below 12  on 3  above 40": the sides that the contract wants, with their cases.
 std::string cases_text(const BoundaryCount& b) {
@@ -65,6 +59,23 @@ BoundaryJson boundary_json(const BoundaryCount& b) {
   return j;
 }
 
+/// Names the rungs whose cases meet less than those of the others, which support other shapes.
+void print_variant(const VariantCount& v) {
+  if (v.cases == 0)
+    fmt::print("  {}\n", inked(v.variant + " supports no shape of these cases", Ink::dim));
+  else if (!v.missing.empty())
+    fmt::print("  {}\n", inked(fmt::format("{}, {} cases, does not meet {}", v.variant, v.cases,
+                                           fmt::join(v.missing, "; ")),
+                               Ink::dim));
+}
+
+BoundaryJson variants_json(const BoundaryCounts& counts) {
+  BoundaryJson list = BoundaryJson::array();
+  for (const VariantCount& v : counts.variants)
+    list.push_back({{"variant", v.variant}, {"cases", v.cases}, {"not_met", v.missing}});
+  return list;
+}
+
 }  // namespace
 
 int run_boundaries(const BoundaryRun& run) {
@@ -94,13 +105,16 @@ int run_boundaries(const BoundaryRun& run) {
         problems += fmt::format("  {}: boundary \"{}\" ({}): no case of a check meets: {}\n", op, b.name,
                                 b.of, names_of_sides(b.missing()));
     }
+    if (!run.json)
+      for (const VariantCount& v : counts.variants) print_variant(v);
     if (run.json)
       all.push_back({{"op", op},
                      {"wanted", counts.wanted()},
                      {"met", counts.met()},
                      {"cases", counts.cases},
                      {"quick_cases", counts.quick_cases},
-                     {"boundaries", list}});
+                     {"boundaries", list},
+                     {"variants", variants_json(counts)}});
     std::fflush(stdout);
   }
   if (run.json) {

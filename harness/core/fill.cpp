@@ -166,11 +166,14 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
 
 void spoil(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
            std::span<const std::string> nan, std::span<const std::string> infinite, Generator& random) {
+  const bool with_zeros = random() % 2 != 0;
   for (size_t k = 0; k < specs.size(); ++k) {
     const bool takes_nan = std::ranges::find(nan, specs[k].name) != nan.end();
     const bool takes_infinity = std::ranges::find(infinite, specs[k].name) != infinite.end();
     const int64_t n = volume(specs[k].dims);
     if (n == 0 || !(takes_nan || takes_infinity)) continue;
+    for (int64_t i = 0; with_zeros && takes_infinity && i < n; ++i)
+      if (random() % 4 == 0) store(specs[k].element, pointers[k], i, random() % 2 ? 0.0 : -0.0);
     for (int64_t count = 1 + int64_t(random() % uint64_t(1 + n / 64)); count > 0; --count) {
       const bool infinity = takes_infinity && (!takes_nan || random() % 2);
       const double value = infinity ? (random() % 2 ? 1 : -1) * std::numeric_limits<double>::infinity()

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "harness/check/drawn_cases.h"
 #include "harness/check/failure_text.h"
 #include "harness/check/run_case.h"
 #include "harness/core/element.h"
@@ -108,7 +109,7 @@ class Patterns {
 
   void ask_reference(Pattern pattern) {
     Generator random(options_.seed * 7919 + uint64_t(pattern));
-    const Given given = make_given(op_, shape_, specs_, pattern, random);
+    const Given given = make_given(op_, shape_, specs_, pattern, random, kAsDrawn);
     CrashGuard guard;
     for (size_t i = 0; i < variants_.size(); ++i) {
       if (!wrong_[i].empty()) continue;

@@ -18,6 +18,13 @@ int64_t first_of(const Args& a) {
   return i;
 }
 
+/// Makes that entry the first that is not finite, and lets the earlier find lie so far behind it.
+void plant_first(const Drawn& x, int64_t at, int64_t behind) {
+  for (int64_t i = 0; i < at; ++i) drawn(x.p[i]) = 1;
+  drawn(x.p[at]) = INFINITY;
+  *x.first = int32_t(at + behind);
+}
+
 const Boundary<AllFinite> kFinite("entry is finite", {"p"}, {"std::isfinite(x.p[i])"}, kEither,
                                   [](const Args& a, Sides& met) {
                                     for (int64_t i = 0; i < a.shape.n; ++i) met.holds(std::isfinite(a.p[i]));
@@ -28,11 +35,15 @@ const Boundary<AllFinite> kEarlier(
       if (const int64_t i = first_of(a); i < a.shape.n) met.compare(*a.first, int32_t(i));
     },
     [](const Drawn& x, Generator& random) {
-      if (x.shape.n == 0) return;
-      const auto at = int64_t(random() % uint64_t(x.shape.n));
-      drawn(x.p[at]) = INFINITY;
-      *x.first = int32_t(std::max<int64_t>(0, at + int64_t(random() % 3) - 1));
-      for (int64_t i = 0; i < at; ++i) drawn(x.p[i]) = 1;
+      if (x.shape.n > 1) plant_first(x, 1 + int64_t(random() % uint64_t(x.shape.n - 1)), -1);
+    });
+const Boundary<AllFinite> kSame(
+    "earlier find is the first entry that is not finite", {"first", "p"}, {}, kHolds,
+    [](const Args& a, Sides& met) {
+      if (const int64_t i = first_of(a); i < a.shape.n && *a.first == i) met.holds(true);
+    },
+    [](const Drawn& x, Generator& random) {
+      if (x.shape.n > 0) plant_first(x, int64_t(random() % uint64_t(x.shape.n)), 0);
     });
 const Boundary<AllFinite> kAlone(
     "one entry alone is not finite, the last", {"p"}, {}, kHolds,

@@ -27,6 +27,14 @@ void each_product(const Args& a, auto&& visit) {
   }
 }
 
+/// Gives all numbers values about the largest integer or the smallest, and one of these to one of them.
+void plant_integers(const Drawn& x, Generator& random) {
+  drawn(*x.scale) = 1;
+  for (int64_t i = 0; i < x.shape.n; ++i)
+    drawn(x.x[i]) = float(random() % 5) / 2 + 126 - 255 * float(random() % 2);
+  if (x.shape.n > 0) drawn(x.x[random() % uint64_t(x.shape.n)]) = random() % 2 ? 127.0F : -128.0F;
+}
+
 const Boundary<Cast> kTie("middle between two numbers of the format", {"x", "scale", "format"}, {}, kEither,
                           [](const Args& a, Sides& met) {
                             each_product(a, [&](double size, const NarrowFormat& f, uint32_t bits) {
@@ -43,7 +51,7 @@ const Boundary<Cast> kLargest(
           a, [&](double size, const NarrowFormat& f, uint32_t) { met.compare(size, decode(f, f.largest)); });
     },
     [](const Drawn& x, Generator& random) {
-      if (x.shape.format >= Cast::int8) return;
+      if (x.shape.format >= Cast::int8) return plant_integers(x, random);
       drawn(*x.scale) = 1;
       for (int64_t i = 0; i < x.shape.n; ++i)
         if (random() % 4 == 0) {
@@ -59,7 +67,7 @@ const Boundary<Cast> kSmallest(
       });
     },
     [](const Drawn& x, Generator& random) {
-      if (x.shape.format >= Cast::int8) return;
+      if (x.shape.format >= Cast::int8) return plant_integers(x, random);
       drawn(*x.scale) = 1;
       for (int64_t i = 0; i < x.shape.n; ++i)
         if (random() % 4 == 0)
@@ -75,10 +83,7 @@ const Boundary<Cast> kUpper(
         met.compare(double(float(a.x[i]) * float(*a.scale)), 127);
     },
     [](const Drawn& x, Generator& random) {
-      if (x.shape.format != Cast::int8) return;
-      drawn(*x.scale) = 1;
-      for (int64_t i = 0; i < x.shape.n; ++i)
-        drawn(x.x[i]) = float(random() % 5) / 2 + 126 - 255 * float(random() % 2);
+      if (x.shape.format == Cast::int8) plant_integers(x, random);
     });
 const Boundary<Cast> kLower("smallest integer", {"x", "scale", "format"}, {}, kThreeSides,
                             [](const Args& a, Sides& met) {

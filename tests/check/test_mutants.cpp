@@ -128,7 +128,7 @@ TEST(Catalogue, EachClassIsCaughtOnThreeOpsAndMore) {
     EXPECT_GE(row.size(), 3U) << "specimens of " << name << " on three ops at least";
   }
   for (const char* name : {"alignment", "inputs", "sizes", "bounds", "not finite", "threads", "memory",
-                           "state", "earlier calls", "after return", "messages"})
+                           "state", "earlier calls", "after return", "messages", "boundaries"})
     EXPECT_TRUE(matrix.contains(name)) << name;
 }
 

@@ -1,0 +1,36 @@
+// Where mlp_bwd turns: the kink of relu, one hidden layer or more.
+#include <algorithm>
+
+#include "reference/boundaries.h"
+#include "reference/mlp_bwd/mlp_bwd.h"
+
+namespace klab {
+namespace {
+
+using Args = MlpBwd::Args<double>;
+
+/// Calls visit(sum, input) for each unit of the first hidden layer and the first samples.
+void each_unit(const Args& a, auto&& visit) {
+  const auto& s = a.shape;
+  for (int64_t i = 0; i < std::min<int64_t>(s.n, 64); ++i)
+    for (int64_t r = 0; r < s.width; ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < s.in; ++c) sum += a.weights[r * s.in + c] * a.x[c * s.n + i];
+      visit(sum);
+    }
+}
+
+const Boundary<MlpBwd> kRelu("sum and the kink of relu", {"x", "weights"},
+                             {"std::max(t.h[l + 1]", "(h[size_t(c)] > 0)"}, kThreeSides,
+                             [](const Args& a, Sides& met) {
+                               each_unit(a, [&](double sum) { met.compare(sum, 0); });
+                             });
+const Boundary<MlpBwd> kLogistic("outputs pass through a logistic function", {"logistic"}, {}, kEither,
+                                 [](const Args& a, Sides& met) { met.holds(a.shape.logistic != 0); });
+const Boundary<MlpBwd> kDeep("hidden layers", {"hidden"}, {"layer < s.hidden", "layer == 0)"}, kOn | kAbove,
+                             [](const Args& a, Sides& met) { met.compare(a.shape.hidden, 1); });
+const NoBoundary<MlpBwd> kRest({{"s.in > s.width ?", "a bound of rounding errors, which no kernel computes"},
+                                {"units > s.out ?", "a bound of rounding errors, which no kernel computes"}});
+
+}  // namespace
+}  // namespace klab
