@@ -1,12 +1,11 @@
 // bias_add_bwd.cuda.03_by_shape: count blocks first.
 //
-// CHANGE    as many blocks as the device needs to be full, whatever c is. Behind a matrix product a block has 128 columns of some
-//           rows: a warp has one row of them, 16 bytes a lane, and four such loads are in flight. For images a block has some
-//           examples of a channel. Each leaves one partial sum a channel, and a second launch joins these, 32 warps for 32
-//           channels.
+// CHANGE    behind a matrix product as many blocks as the device needs to be full, whatever c is. A block has 128 columns of some
+//           rows: a warp has one row of them, 16 bytes a lane, and four such loads are in flight. Each leaves one partial sum a
+//           column, and a second launch joins these, 32 warps for 32 columns. Images go the parent's way.
 // EXPECT    8192 rows of 1,024 are 528 blocks where there were 32 on 132 multiprocessors, with one load of 4 bytes a thread in
 //           flight: at least 7 times the parent.
-// NUMERICS  a thread adds up every 8th row of its block or every 256th position, then tree order.
+// NUMERICS  a thread adds up every 8th row of its block, then tree order; for images as the parent.
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
@@ -21,24 +20,19 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kRows = 4;  // loads that a thread has in flight
 
-/// Block (j, k) has channel j of `each` examples. partial: [gridDim.y][c].
-__global__ void __launch_bounds__(kThreads)
-    positions(int64_t n, int64_t each, int64_t c, int64_t width, const float* __restrict__ d_y,
-              float* __restrict__ partial) {
+__global__ void __launch_bounds__(kThreads) positions(BiasAddBwd::Args<float> a) {
   __shared__ float part[kWarps];
-  const int64_t j = blockIdx.x, begin = blockIdx.y * each;
-  const float* from = d_y + begin * c * width;
-  const auto hw = unsigned(width), N = unsigned(min(each, n - begin)) * hw;
+  const int64_t j = blockIdx.x, c = a.shape.c;
+  const auto hw = unsigned(a.shape.hw), N = unsigned(a.shape.n) * hw;
   float sum = 0;
-#pragma unroll 4
-  for (unsigned k = threadIdx.x; k < N; k += kThreads) sum += from[(k / hw * c + j) * hw + k % hw];
+  for (unsigned k = threadIdx.x; k < N; k += kThreads) sum += a.d_y[(k / hw * c + j) * hw + k % hw];
   for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(~0U, sum, by);
   if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
   __syncthreads();
   if (threadIdx.x > 0) return;
   sum = 0;
   for (int w = 0; w < kWarps; ++w) sum += part[w];
-  partial[blockIdx.y * c + j] = sum;
+  a.d_bias[j] = sum;
 }
 
 /// Block (b, k) has 32·kEach columns of `each` rows. partial: [gridDim.y][c].
@@ -62,17 +56,17 @@ __global__ void __launch_bounds__(kThreads)
 void run(const BiasAddBwd::Args<float>& x) {
   const auto [n, c, hw] = x.shape;
   if (c == 0) return;
+  if (hw != 1) {
+    cuda::launch(positions, unsigned(c), kThreads, 0, x);
+    return;
+  }
   const bool fours = c % 4 == 0 && rows::aligned(x.d_y, x.d_bias);
-  const unsigned across = hw != 1 ? unsigned(c) : rows::blocks_of(c, fours ? 128 : 32);
-  const rows::Chunks chunks =
-      rows::chunks_of(n, across, hw != 1 ? 1 : kWarps * kRows, cuda::device().multiprocessors);
+  const unsigned across = rows::blocks_of(c, fours ? 128 : 32);
+  const rows::Chunks chunks = rows::chunks_of(n, across, kWarps * kRows, cuda::device().multiprocessors);
   const cuda::Scratch partial(chunks.count > 1 ? sizeof(float) * size_t(chunks.count * c) : 0);
   float* const sums = chunks.count > 1 ? partial.as<float>() : x.d_bias;
-  const dim3 grid(across, unsigned(chunks.count));
-  if (hw != 1)
-    cuda::launch(positions, grid, kThreads, 0, n, chunks.each, c, hw, x.d_y, sums);
-  else
-    cuda::launch(fours ? columns<4> : columns<1>, grid, kThreads, 0, n, chunks.each, c, x.d_y, sums);
+  cuda::launch(fours ? columns<4> : columns<1>, dim3(across, unsigned(chunks.count)), kThreads, 0, n,
+               chunks.each, c, x.d_y, sums);
   if (chunks.count > 1) rows::launch_join(chunks.count, c, sums, x.d_bias, nullptr);
 }
 
