@@ -144,8 +144,10 @@ void run_by(const LayernormFwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   const rows::Plan plan = rows::plan(n, c, cuda::device().multiprocessors);
   if (plan.by == rows::Sharers::warp) {
-    cuda::launch(kernel_for<kEach>(c), plan.grid, plan.threads, 0, n, int(c), x.x, x.gamma, x.beta, x.epsilon,
-                 x.y, x.mean, x.rstd);
+    const int threads =
+        c > 256 ? std::min(plan.threads, 128) : plan.threads;  // small blocks leave a short last round
+    cuda::launch(kernel_for<kEach>(c), rows::blocks_of(n, threads / 32), threads, 0, n, int(c), x.x, x.gamma,
+                 x.beta, x.epsilon, x.y, x.mean, x.rstd);
   } else if (plan.by == rows::Sharers::block) {
     cuda::launch(whole<kEach>, plan.grid, plan.threads, 0, int(c), x.x, x.gamma, x.beta, x.epsilon, x.y,
                  x.mean, x.rstd);

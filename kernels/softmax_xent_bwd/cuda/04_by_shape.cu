@@ -138,7 +138,7 @@ Kernel kernel_for(int64_t c) {
 }
 
 void run(const SoftmaxXentBwd::Args<float>& x) {
-  const auto [n, c] = x.shape;
+  const int64_t n = x.shape.n, c = x.shape.c;
   if (n == 0) return;
   const rows::Plan plan = rows::plan(n, c, cuda::device().multiprocessors);
   if (plan.by == rows::Sharers::warp) {
