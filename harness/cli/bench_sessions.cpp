@@ -26,8 +26,13 @@ namespace fs = std::filesystem;
 int run_planned_session(const std::string& plan_file, int session, const std::string& out) {
   watch_interrupt();
   const SessionPlan plan = plan_from_text(read_text(plan_file));
-  const Recording run = run_session(plan, session, interrupted);
+  Recording run = run_session(plan, session, interrupted);
   if (!run.complete) return exit_interrupted;
+  if (plan.count) {
+    std::vector<std::string> ids;
+    for (const SessionTask& t : plan.tasks) ids.insert(ids.end(), t.variants.begin(), t.variants.end());
+    append_counts(run, ids);
+  }
   if (run.rows.empty())
     throw std::invalid_argument("nothing to time: this klab has none of the variants that were asked for");
   write_run(out, run, this_machine(), {});

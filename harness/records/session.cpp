@@ -54,8 +54,7 @@ std::string text_of(const std::string& file) {
 }
 
 /// Runs this program with these arguments, with its output in a file. Returns its exit code, or 128 + signal.
-int run_again(std::vector<std::string> arguments, const std::string& words) {
-  std::string program = fs::read_symlink("/proc/self/exe").string();
+int run_apart(const std::string& program, std::vector<std::string> arguments, const std::string& words) {
   arguments.insert(arguments.begin(), "klab");
   std::vector<char*> argv;
   for (std::string& a : arguments) argv.push_back(a.data());
@@ -135,17 +134,19 @@ Recording run_session(const SessionPlan& plan, int session, const std::function<
   return run;
 }
 
-Recording run_session_apart(const SessionPlan& plan, int session) {
+Recording run_session_apart(const SessionPlan& plan, int session, const std::string& program) {
   const Folder folder;
   std::ofstream(folder.file("plan")) << to_text(plan);
-  const int code = run_again({"bench", "--session", std::to_string(session), "--plan", folder.file("plan"),
+  const int code = run_apart(program.empty() ? fs::read_symlink("/proc/self/exe").string() : program,
+                             {"bench", "--session", std::to_string(session), "--plan", folder.file("plan"),
                               "--out", folder.file("rows.csv")},
                              folder.file("words"));
   if (code == 130) return {{}, false};
   if (code != 0 && code != 1) {
     std::string words = text_of(folder.file("words"));
     while (!words.empty() && words.back() == '\n') words.pop_back();
-    throw std::runtime_error(fmt::format("session {} failed with exit code {}: {}", session, code, words));
+    throw std::runtime_error(fmt::format("session {}{} failed with exit code {}: {}", session,
+                                         program.empty() ? "" : " of " + program, code, words));
   }
   return read_csv(folder.file("rows.csv"));
 }
@@ -188,7 +189,8 @@ std::string to_text(const SessionPlan& plan) {
                         {"sample_seconds", plan.sample_seconds},
                         {"call_cap_seconds", plan.call_cap_seconds},
                         {"seed", plan.seed},
-                        {"check", plan.check}}
+                        {"check", plan.check},
+                        {"count", plan.count}}
       .dump();
 }
 
@@ -202,6 +204,7 @@ SessionPlan plan_from_text(const std::string& text) {
                    .seed = number_in<uint64_t>(j, "seed", range::seed, where)};
   try {
     plan.check = j.at("check");
+    plan.count = j.at("count");
     for (const auto& t : j.at("tasks")) {
       // Assign member by member: if one initializer throws halfway, GCC 12 destroys the earlier members
       // twice.

@@ -29,6 +29,7 @@ struct SessionPlan {
       0.06;  // slower variants would take most of the time; a lab has smaller sizes for them
   uint64_t seed = 1;
   bool check = false;  // check before timing; only the first session of a run does
+  bool count = false;  // count CUDA variants as well
 };
 
 /// The files of a baseline.
@@ -45,9 +46,9 @@ Baseline baseline_at(const std::string& root, const std::string& machine, const 
 /// BenchOptions.
 Recording run_session(const SessionPlan& plan, int session, const std::function<bool()>& stop);
 
-/// Starts this program again for one session and returns its rows. If the process fails, throws
-/// std::runtime_error with its output.
-Recording run_session_apart(const SessionPlan& plan, int session);
+/// Starts this program again for one session and returns its rows, or `program`, another build of the same kernels. If the
+/// process fails, throws std::runtime_error with its output.
+Recording run_session_apart(const SessionPlan& plan, int session, const std::string& program = "");
 
 /// Appends the rows of another session to the run.
 void append(Recording& run, Recording more);

@@ -48,6 +48,8 @@ try 2 '' bench vector_add --size nowhere
 try 2 '3 rounds a variant' compare rows.csv rows.csv
 try 2 'none.csv' compare none.csv rows.csv
 try 2 'nothing' regress --against nothing
+try 2 'none: is no program' regress --base none
+try 0 'in turns with' regress vector_add --backend cuda --base "$klab"
 try 0 '' report rows.csv -o report.html
 try 0 'vector_add' report rows.csv --markdown
 try 2 'none.csv' report none.csv -o none.html

@@ -1,9 +1,11 @@
 // klab regress: measures, compares with a baseline, and keeps measuring while the verdict is open.
 #include <fmt/core.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -24,7 +26,8 @@ namespace {
 struct Options {
   std::vector<std::string> what;
   std::string backend;
-  std::string against = "baseline";
+  std::string against;  // empty: "baseline", unless there is a base program
+  std::string base;     // a program that is measured in turns with this one
   int sessions = 0;
   double minutes = 3;
   std::string out;
@@ -34,39 +37,55 @@ struct Options {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kSessionsInTurns = 16;  // as many as a baseline has
+constexpr double kSlowerThanBase =
+    8;  // what was fast enough for the base is measured even if it is slower now
+
 /// Measures session by session. A variant that is decided at a look is not measured again, and keeps its
 /// verdict.
 class Regression {
  public:
-  Regression(const Options& o, const Recording& base, std::vector<std::string> only)
-      : o_(o), base_(base), plan_(plan_of(base)), begin_(Clock::now()) {
+  /// Against a baseline that was recorded earlier.
+  Regression(const Options& o, Recording base, std::vector<std::string> only)
+      : o_(o), base_(std::move(base)), plan_(plan_of(base_)), begin_(Clock::now()) {
     size_t rounds = 1;
-    for (const Row& row : base.rows) rounds = std::max(rounds, row.seconds.size());
-    limit_ = o.sessions > 0 ? o.sessions : std::max(usable_sessions(base), 8);
+    for (const Row& row : base_.rows) rounds = std::max(rounds, row.seconds.size());
+    limit_ = o.sessions > 0 ? o.sessions : std::max(usable_sessions(base_), 8);
     plan_.rounds = int(rounds);
-    plan_.call_cap_seconds *=
-        8;  // variants that were fast enough for the baseline are measured even if they are slower now
     plan_.seed = settings().seed + 1000;
-    plan_.check = true;
-    looks_.emplace(limit_,
-                   ComparisonOptions{.verdict = {.threshold = o.judge.fraction()}, .only = std::move(only)});
+    prepare(std::move(only));
+  }
+
+  /// Against another program, whose sessions alternate with this one's.
+  Regression(const Options& o, SessionPlan plan, std::vector<std::string> only)
+      : o_(o), plan_(std::move(plan)), begin_(Clock::now()) {
+    limit_ = o.sessions > 0 ? o.sessions : kSessionsInTurns;
+    plan_.seed = settings().seed;
+    plan_.count = true;
+    prepare(std::move(only));
   }
 
   /// Returns null if interrupted before the first look.
   const CompareResult* run() {
     Progress progress;
-    std::vector<std::string> counted;
-    for (const Row& row : base_.rows)
-      if (!row.counts.empty()) counted.push_back(row.variant);
-    progress.show("counting");
-    append_counts(fresh_, counted);
+    if (o_.base.empty()) {
+      std::vector<std::string> counted;
+      for (const Row& row : base_.rows)
+        if (!row.counts.empty()) counted.push_back(row.variant);
+      progress.show("counting");
+      append_counts(fresh_, counted);
+    }
     for (int session = 1; session <= limit_ && !plan_.tasks.empty(); ++session) {
       if (late(session)) break;
       progress.show(fmt::format("session {} of at most {}: {} ladders", session, limit_, plan_.tasks.size()));
+      // In turns, and the first of a pair is the second of the next: what changes while it is measured changes both alike.
+      if (session % 2 == 1 && !measure_base(session)) return nullptr;
       Recording more = run_session_apart(plan_, session);
       if (interrupted() || !more.complete) return nullptr;
       append(fresh_, std::move(more));
-      plan_.check = false;
+      if (session % 2 == 0 && !measure_base(session)) return nullptr;
+      if (session == 1 && !o_.base.empty()) drop_untimed();
+      plan_.check = plan_.count = false;
       done_ = session;
       if (looks_->due(session)) look(progress);
     }
@@ -79,6 +98,31 @@ class Regression {
   bool out_of_time() const { return done_ < limit_ && !plan_.tasks.empty(); }
 
  private:
+  void prepare(std::vector<std::string> only) {
+    plan_.call_cap_seconds *= kSlowerThanBase;
+    plan_.check = true;
+    looks_.emplace(limit_,
+                   ComparisonOptions{.verdict = {.threshold = o_.judge.fraction()}, .only = std::move(only)});
+  }
+
+  /// Runs the base program's session, if there is such a program. Returns whether the session is complete.
+  bool measure_base(int session) {
+    if (o_.base.empty()) return true;
+    SessionPlan plan = plan_;
+    plan.call_cap_seconds /= kSlowerThanBase;
+    Recording more = run_session_apart(plan, session, o_.base);
+    if (interrupted() || !more.complete) return false;
+    append(base_, std::move(more));
+    return true;
+  }
+
+  /// Leaves out what the base could not time in its first session: too slow, wrong, not supported or not there.
+  void drop_untimed() {
+    const int threads = plan_.tasks.front().threads;
+    plan_.tasks = plan_of(base_).tasks;
+    for (SessionTask& task : plan_.tasks) task.threads = threads;
+  }
+
   /// Returns whether another session would probably exceed the time limit.
   bool late(int session) const {
     const double spent = std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -115,7 +159,7 @@ class Regression {
   }
 
   const Options& o_;
-  const Recording& base_;
+  Recording base_;
   SessionPlan plan_;
   Clock::time_point begin_;
   std::optional<Looks> looks_;
@@ -123,6 +167,28 @@ class Regression {
   Recording fresh_;
   CompareResult result_;
 };
+
+/// Returns the plan that measures the requested ladders at all their sizes; sets `only` to the requested variants.
+SessionPlan selected_plan(const Options& o, std::vector<std::string>& only) {
+  SessionPlan plan;
+  for (const Selected& s : select(o.what, o.backend)) {
+    std::vector<std::string> ids;
+    for (const Variant* v : variants_of(s.op->op.name))
+      if (o.backend.empty() || v->backend == (o.backend == "simt" ? "cuda" : o.backend)) ids.push_back(v->id);
+    for (const Variant* v : s.variants) only.push_back(v->id);
+    for (const BenchShape& b : s.op->bench)
+      plan.tasks.push_back({.op = s.op->op.name, .shape = b, .threads = settings().threads, .variants = ids});
+  }
+  if (plan.tasks.empty()) throw std::invalid_argument("nothing to time: the selected ops have no sizes");
+  return plan;
+}
+
+/// Throws std::invalid_argument unless the file can be run.
+void require_program(const std::string& file) {
+  if (std::filesystem::is_directory(file) || access(file.c_str(), X_OK) != 0)
+    throw std::invalid_argument("--base " + file +
+                                ": is no program; name the one that was built from the base");
+}
 
 /// Returns the rows of the requested ladders; sets `only` to the requested variants, those that are gone among them.
 Recording selected_rows(const Recording& base, const Options& o, std::vector<std::string>& only) {
@@ -191,17 +257,29 @@ int run_trials(const Options& o) {
   return run_gate_trials(t);
 }
 
-int run(const Options& o) {
+Regression regression_of(const Options& o) {
+  std::vector<std::string> only;
+  if (!o.base.empty()) {
+    require_program(o.base);
+    SessionPlan plan = selected_plan(o, only);
+    return {o, std::move(plan), std::move(only)};
+  }
+  const std::string file = rows_file_of(o.against);
+  Recording base = selected_rows(read_csv(file), o, only);
+  require_usable(base, file);
+  return {o, std::move(base), std::move(only)};
+}
+
+int run(Options o) {
   if (o.trials.trials > 0) return run_trials(o);
+  if (!o.base.empty() && !o.against.empty())
+    throw std::invalid_argument("--base and --against: a program or a recorded run; leave one out");
+  if (o.against.empty()) o.against = "baseline";
   o.judge.fraction();
   if (!o.out.empty()) require_writable(o.out);
-  const std::string file = rows_file_of(o.against);
-  std::vector<std::string> only;
-  const Recording base = selected_rows(read_csv(file), o, only);
-  require_usable(base, file);
+  Regression regression = regression_of(o);
   watch_interrupt();
   if (!o.judge.json && !o.judge.markdown) fmt::print("{}", noise_text());
-  Regression regression(o, base, std::move(only));
   const CompareResult* result = regression.run();
   if (!o.out.empty() && !regression.rows().rows.empty()) {
     Recording rows = regression.rows();
@@ -214,9 +292,9 @@ int run(const Options& o) {
   }
   if (!o.judge.json && !o.judge.markdown)
     fmt::print(
-        "{} sessions{}, against {}\n", regression.sessions(),
+        "{} sessions{}, {} {}\n", regression.sessions(),
         regression.out_of_time() ? fmt::format(" (stopped after {:.3g} minutes, --minutes)", o.minutes) : "",
-        o.against);
+        o.base.empty() ? "against" : "in turns with", o.base.empty() ? o.against : o.base);
   return show(*result, o.judge);
 }
 
@@ -227,7 +305,9 @@ KLAB_COMMAND(
                 "It measures in sessions, a\n"
                 "process each, judges at half, three quarters and all of them, and measures on only "
                 "what is undecided.\n"
-                "Make a baseline with: klab bench WHAT --baseline NAME. Exit code 0: none slower; "
+                "Make a baseline with: klab bench WHAT --baseline NAME; or name the base's program, whose "
+                "sessions then\n"
+                "alternate with this one's (at all sizes, 16 sessions each). Exit code 0: none slower; "
                 "1: some slower, or wrong;\n"
                 "2: nothing could be decided, noise hides a slowdown of more than five thresholds, the "
                 "baseline has no\n"
@@ -242,6 +322,8 @@ KLAB_COMMAND(
        app.add_option("what", o->what, "lab, op, variant or glob")->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
        app.add_option("--against", o->against, "baseline, by name or file (default: baseline)");
+       app.add_option("--base", o->base,
+                      "a program built from the base: measured in turns with this one, without a baseline");
        add_number(app, "--sessions", o->sessions, range::sessions,
                   "measure at most so many (default: as the baseline)");
        add_number(app, "--minutes", o->minutes, range::minutes,
