@@ -45,22 +45,12 @@ __device__ __forceinline__ uint32_t shared_address(const void* p) {
 __device__ __forceinline__ void barrier_init(uint64_t* barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(shared_address(barrier)), "r"(arrivals));
 }
-/// Makes initialized barriers visible to copies and to the other blocks of the cluster.
+/// Makes initialized barriers visible to copies.
 __device__ __forceinline__ void barrier_publish() {
   asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;\n" ::: "memory");
 }
 __device__ __forceinline__ void barrier_arrive(uint64_t* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(shared_address(barrier)) : "memory");
-}
-/// Arrives at the barrier in the same place of another block of the cluster. It orders what this thread did within its block
-/// only: `.release.cluster` is a fence of the whole GPU each time, and a group that has read tiles has nothing to publish.
-__device__ __forceinline__ void barrier_arrive_at(uint64_t* barrier, uint32_t block) {
-  asm volatile(
-      "{\n.reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}\n" ::"r"(shared_address(barrier)),
-      "r"(block)
-      : "memory");
 }
 /// Arrives and announces the bytes that copies will deliver.
 __device__ __forceinline__ void barrier_expect(uint64_t* barrier, uint32_t bytes) {
@@ -92,18 +82,6 @@ __device__ __forceinline__ void barrier_wait(uint64_t* barrier, uint32_t parity)
 #endif
 }
 
-// Clusters.
-
-__device__ __forceinline__ uint32_t cluster_rank() {
-  uint32_t rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
-  return rank;
-}
-/// All threads of all blocks of the cluster.
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n" ::: "memory");
-}
-
 // Copies of boxes between a matrix and shared memory. Elements outside the matrix are read as zeros and not written.
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
@@ -116,15 +94,6 @@ __device__ __forceinline__ void fetch_box(void* to, const CUtensorMap* map, int 
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
       "[%0], [%1, {%2, %3}], [%4];\n" ::"r"(shared_address(to)),
       "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier))
-      : "memory");
-}
-/// The same into all blocks of the cluster whose bit is set in `blocks`: same place, same barrier.
-__device__ __forceinline__ void fetch_box_to(void* to, const CUtensorMap* map, int row, int column,
-                                             uint64_t* barrier, uint16_t blocks) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
-      "[%0], [%1, {%2, %3}], [%4], %5;\n" ::"r"(shared_address(to)),
-      "l"(map), "r"(column), "r"(row), "r"(shared_address(barrier)), "h"(blocks)
       : "memory");
 }
 __device__ __forceinline__ void store_box(const CUtensorMap* map, int row, int column, const void* from) {
@@ -364,40 +333,6 @@ inline CUtensorMap map_of(const uint8_t* matrix, int64_t rows, int64_t columns, 
 }
 inline CUtensorMap map_of(const float* matrix, int64_t rows, int64_t columns, int box_rows) {
   return map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float), matrix, rows, columns, box_rows);
-}
-
-/// Launches blocks in clusters of `cluster`, which divides `blocks`.
-template <class... P, class... A>
-void launch_clusters(void (*kernel)(P...), unsigned blocks, unsigned cluster, unsigned threads,
-                     size_t shared_bytes, A&&... args) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {cluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = cuda::stream();
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  KLAB_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...));
-}
-
-/// Clusters of `cluster` blocks that the device runs at a time.
-template <class... P>
-int clusters_at_a_time(void (*kernel)(P...), unsigned cluster, unsigned threads, size_t shared_bytes) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {cluster, 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(cluster);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  int count = 0;
-  KLAB_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&count, reinterpret_cast<const void*>(kernel), &config));
-  return count;
 }
 
 #endif  // !KLAB_SIMT

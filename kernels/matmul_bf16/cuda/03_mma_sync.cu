@@ -7,7 +7,7 @@
 //           in flight. A warp reads 4 KB of shared memory for 32 products, 128 bytes each, where the parent reads 256.
 //           At 2048 cubed L2 delivers 268 MB, some 50 us: three times the parent.
 // NUMERICS  as the parent.
-// NEEDS     compute capability 8.0; 48 KB of shared memory. Rows that are not multiples of 16 bytes are copied into wider ones.
+// NEEDS     compute capability 8.0; 96 KB of shared memory. Rows that are not multiples of 16 bytes are copied into wider ones.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"
@@ -17,18 +17,15 @@
 namespace klab {
 namespace {
 
-constexpr int kTile = 128, kDepth = 32, kStages = 3;
+constexpr int kTile = 128, kDepth = 64, kStages = 3;
 constexpr int kThreads = 128, kWarpSide = 64;
 constexpr int kDown = kWarpSide / 16, kAcross = kWarpSide / 8;  // products of a warp
 constexpr int kEach = 8;                                        // elements of a copy
 
 // Where a tile keeps chunk `chunk` of a row, 8 elements. ldmatrix reads 8 rows at one chunk: each in other banks.
 //
-//   A, 4 chunks a row: two rows are 128 bytes, all the banks. Chunk c of rows 2r and 2r + 1 is at c ^ (r % 4).
-//   B, 16 chunks a row: chunk c of row r is at c ^ (r % 8).
-__device__ __forceinline__ int at_a(int row, int chunk) {
-  return row * kDepth + (chunk ^ (row / 2 & 3)) * kEach;
-}
+// A has 8 chunks a row, B 16. Chunk c of row r is at c ^ (r % 8).
+__device__ __forceinline__ int at_a(int row, int chunk) { return row * kDepth + (chunk ^ (row & 7)) * kEach; }
 __device__ __forceinline__ int at_b(int row, int chunk) { return row * kTile + (chunk ^ (row & 7)) * kEach; }
 
 struct Tiles {
@@ -49,7 +46,7 @@ __device__ __forceinline__ void copy_chunk(__nv_bfloat16* to, const Matrix& from
                              inside ? 16 : 0);
 }
 
-/// Starts the copies of the tiles at depth p0: four chunks a thread from A, four from B.
+/// Starts the copies of the tiles at depth p0: eight chunks a thread from A, eight from B.
 __device__ __forceinline__ void copy_tiles(Tiles& to, const Matrix& a, const Matrix& b, int64_t i0,
                                            int64_t j0, int64_t p0) {
   constexpr int across_a = kDepth / kEach, across_b = kTile / kEach;

@@ -1,7 +1,7 @@
 // matmul_bf16.cuda.90_cublas: cuBLAS on the tensor cores, factors as they are stored.
 //
 // CHANGE    a vendor's product.
-// EXPECT    the measure of 06_multicast, which should need no more than a twentieth longer at 2048 cubed.
+// EXPECT    the measure of 05_persistent, which should need no more than a twentieth longer at 2048 cubed.
 // NUMERICS  bfloat16 factors, products summed in float.
 // NEEDS     a GPU of compute capability 8.0, and libcublas next to its driver.
 #include "harness/core/registrar.h"

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "harness/core/registrar.h"
-#include "kernels/matmul_fp8/cuda/03_turned_once-inl.h"
+#include "kernels/common/matmul/hopper_bytes.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
 
 namespace klab {
@@ -23,11 +23,45 @@ void run(const MatmulFp8::Args<float>&) { throw std::logic_error("wgmma and TMA 
 
 #else
 
+using namespace hopper;
+
+struct Job {
+  static constexpr int kColumns = 128, kStages = 6;
+  using Sum = float;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], ByteRing<Job>& ring,
+                                                  int group, int steps) {
+#pragma unroll
+    for (int s = 0; s < kColumns / 8; ++s)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[s][e] = 0;
+    float parts[kColumns / 8][4];
+    for (int step = 0; step < steps; ++step, ring.next()) {
+      const auto& tiles = ring.wait();
+      const uint64_t a = describe_k_major(tiles.a + group * (kByteRows / 2) * kByteDepth);
+      const uint64_t b = describe_k_major(tiles.b);
+      multiply_begin();
+#pragma unroll
+      for (int p = 0; p < kByteDepth / 32; ++p) multiply_e4m3(parts, a + p * kNextK, b + p * kNextK, p > 0);
+      multiply_commit();
+      multiply_wait<0>();
+      settle(parts);
+      ring.release(ring.stage);
+#pragma unroll
+      for (int s = 0; s < kColumns / 8; ++s)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[s][e] += parts[s][e];
+    }
+  }
+#endif
+};
+
 void run(const MatmulFp8::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
-  hopper::multiply_matrices_of_bytes<Fp8Job<1> >(x.a, x.b, x.scale, x.c, m, n, k);
+  multiply_matrices_of_bytes<Job>(x.a, x.b, x.scale, x.c, m, n, k);
 }
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "harness/core/registrar.h"
-#include "kernels/matmul_int8/cuda/04_turned_once-inl.h"
+#include "kernels/common/matmul/hopper_bytes.h"
 #include "reference/matmul_int8/matmul_int8.h"
 
 namespace klab {
@@ -23,11 +23,42 @@ void run(const MatmulInt8::Args<float>&) { throw std::logic_error("wgmma and TMA
 
 #else
 
+using namespace hopper;
+
+struct Job {
+  static constexpr int kColumns = 256, kStages = 4;
+  using Sum = int;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  /// Tiles are released when the wgmma that read them is over, which is known one step later.
+  static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], ByteRing<Job>& ring,
+                                                  int group, int steps) {
+    int before = 0;
+    for (int step = 0; step < steps; ++step, ring.next()) {
+      const auto& tiles = ring.wait();
+      const uint64_t a = describe_k_major(tiles.a + group * (kByteRows / 2) * kByteDepth);
+      const uint64_t b = describe_k_major(tiles.b);
+      multiply_begin();
+#pragma unroll
+      for (int p = 0; p < kByteDepth / 32; ++p)
+        multiply_s8(sums, a + p * kNextK, b + p * kNextK, step + p > 0);
+      multiply_commit();
+      multiply_wait<1>();
+      if (step > 0) ring.release(before);
+      before = ring.stage;
+    }
+    multiply_wait<0>();
+    ring.release(before);
+    settle(sums);
+  }
+#endif
+};
+
 void run(const MatmulInt8::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
-  hopper::multiply_matrices_of_bytes<Int8Job<1> >(x.a, x.b, x.scale, x.c, m, n, k);
+  multiply_matrices_of_bytes<Job>(x.a, x.b, x.scale, x.c, m, n, k);
 }
 
 #endif
