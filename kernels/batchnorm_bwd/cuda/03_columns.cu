@@ -4,7 +4,7 @@
 //           eight loads in flight; as many blocks as the device needs to be full. Partial sums, a launch that joins them by 32 warps
 //           for 32 channels, then d_x, the last rows first: they are what L2 still holds. Channels with positions go the
 //           parent's way.
-// EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors a request of which they use an eighth: at least 7 times.
+// EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors/request of which they use an eighth: at least 7 times.
 // NUMERICS  a thread adds up every 8th row of its block, then tree order.
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
 #include "harness/core/registrar.h"

@@ -4,7 +4,7 @@
 //           four loads in flight; as many blocks as the device needs to be full. Each leaves moments of its rows, a warp a channel
 //           merges these, and a third launch writes y, the last rows first: they are what L2 still holds. Channels with positions
 //           go the parent's way.
-// EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors a request of which they use an eighth, three times: at
+// EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors/request of which they use an eighth, three times: at
 //           least 9 times.
 // NUMERICS  moments of four rows, merged (Chan, Golub and LeVeque).
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.

@@ -3,7 +3,7 @@
 // CHANGE    without positions (hw = 1) a block has 128 channels of some rows: a warp has one row of them, 16 bytes a lane, with
 //           eight loads in flight; as many blocks as the device needs to be full. Each leaves its partial sums, and a second launch
 //           joins these, 32 warps for 32 channels. Channels with positions go the parent's way.
-// EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors a request of which they use an eighth: at least 7 times.
+// EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors/request of which they use an eighth: at least 7 times.
 // NUMERICS  a thread adds up every 8th row of its block, then tree order.
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
 #include "harness/core/registrar.h"
