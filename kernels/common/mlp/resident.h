@@ -60,10 +60,23 @@ __device__ __forceinline__ void bring_all(__nv_bfloat16* shared, const MlpLayers
   }
 }
 
-/// Loads channel-major values of 16 samples from i on in the order of Rows, zeros beyond the edges.
+/// Loads channel-major values of 16 samples from i on in the order of Rows, zeros beyond the edges. Whole rows of
+/// whole blocks need no comparison.
 template <int kBlocks>
 __device__ __forceinline__ void load_raw(float (&raw)[kBlocks][4][2], const float* __restrict__ from,
                                          int64_t n, int channels, int64_t i) {
+  const float* at = from + column(0) * n + i + row(0);
+  if (i + kSide <= n && channels == kBlocks * kSide) {
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b, at += kSide * n)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float* p = at + (e / 2 * 8 + e % 2) * n;
+        raw[b][e / 2 * 2][e % 2] = p[0];
+        raw[b][e / 2 * 2 + 1][e % 2] = p[8];
+      }
+    return;
+  }
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b)
 #pragma unroll

@@ -87,7 +87,15 @@ __global__ void __launch_bounds__(kThreads, kIn <= 2 || kHidden == 1 ? 2 : 1)
       input_gradient(rows, shared + At::weights(l), l == kHidden ? kSide : kWidth, shared + At::h(l));
       keep<kWide>(shared + At::d(l - 1), kWidthStride, rows);
     }
+    const bool inner = i + kSide <= s.n && int(s.in) == At::kInputs;
+    float* const to = d_x + column(0) * s.n + i + row(0);
     layer<true>(rows, shared, At::kInStride, kWidth, At::kInputs, [&](const float* two, int r, int b) {
+      if (inner) {
+        float* const p = to + (b * kSide + r / 2 * 8) * s.n + r % 2 * 8;
+        p[0] = two[0];
+        p[s.n] = two[1];
+        return 0U;
+      }
       const int c = b * kSide + column(r);
 #pragma unroll
       for (int e = 0; e < 2; ++e)

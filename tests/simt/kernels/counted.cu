@@ -321,14 +321,13 @@ __global__ void wide_atomics(float* y) {
   auto* pairs = reinterpret_cast<float2*>(y);
   auto* fours = reinterpret_cast<float4*>(y);
   const unsigned t = threadIdx.x;
-  cuda::add_to_global(pairs + t, make_float2(1, 2));  // COUNTS requests=1 lanes=32 sectors=8 collisions=0
-  cuda::add_to_global(pairs + 4 * t,
-                      make_float2(1, 2));         // COUNTS requests=1 lanes=32 sectors=32 collisions=0
-  cuda::add_to_global(pairs, make_float2(1, 2));  // COUNTS requests=1 lanes=32 collisions=31
-  cuda::add_to_global(fours + t,
-                      make_float4(1, 2, 3, 4));  // COUNTS requests=1 lanes=32 sectors=16 collisions=0
-  cuda::add_to_global(fours + 2 * t,
-                      make_float4(1, 2, 3, 4));  // COUNTS requests=1 lanes=32 sectors=32 collisions=0
+  const float2 two = make_float2(1, 2);
+  const float4 four = make_float4(1, 2, 3, 4);
+  cuda::add_to_global(pairs + t, two);       // COUNTS requests=1 lanes=32 sectors=8 collisions=0
+  cuda::add_to_global(pairs + 4 * t, two);   // COUNTS requests=1 lanes=32 sectors=32 collisions=0
+  cuda::add_to_global(pairs, two);           // COUNTS requests=1 lanes=32 collisions=31
+  cuda::add_to_global(fours + t, four);      // COUNTS requests=1 lanes=32 sectors=16 collisions=0
+  cuda::add_to_global(fours + 2 * t, four);  // COUNTS requests=1 lanes=32 sectors=32 collisions=0
 }
 }  // namespace
 KLAB_RUN(skip_and_leave) {
