@@ -7,18 +7,11 @@
 #include <random>
 #include <vector>
 
-#include "harness/simt/modules.h"
 #include "harness/simt/session.h"
+#include "tests/simt/counted_module.h"
 
 namespace klab {
 namespace {
-
-template <class Function>
-Function of_module(const char* name) {
-  static const bool loaded = (simt::load_module(KLAB_COUNTED_O2, true), true);
-  void* const module = loaded ? dlopen(KLAB_COUNTED_O2, RTLD_NOW | RTLD_NOLOAD) : nullptr;
-  return module == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(module, name));
-}
 
 bool has(simt::Session& session, simt::Kind kind) {
   const auto& all = session.findings();

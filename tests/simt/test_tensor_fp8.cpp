@@ -7,22 +7,15 @@
 #include <cmath>
 #include <random>
 
-#include "harness/simt/modules.h"
 #include "harness/simt/session.h"
 #include "reference/formats.h"
+#include "tests/simt/counted_module.h"
 
 namespace klab {
 namespace {
 
 using Product = void (*)(const uint8_t*, const uint8_t*, const float*, float*, bool);
 using Convert = void (*)(const float*, uint32_t*, bool);
-
-template <class Function>
-Function of_module(const char* name) {
-  static const bool loaded = (simt::load_module(KLAB_COUNTED_O2, true), true);
-  void* const module = loaded ? dlopen(KLAB_COUNTED_O2, RTLD_NOW | RTLD_NOLOAD) : nullptr;
-  return module == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(module, name));
-}
 
 /// Any number of the format.
 uint8_t any(const NarrowFormat& f, std::mt19937& random) {
