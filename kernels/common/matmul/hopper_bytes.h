@@ -21,7 +21,7 @@ namespace klab::hopper {
 
 constexpr int kByteRows = 128, kByteDepth = 128;  // of a tile
 constexpr int kByteThreads = 3 * kGroup;          // the first group fetches
-constexpr int kByteOuts = 2;                      // boxes of sums that a warp has under way
+constexpr int kByteOuts = 2;                      // boxes of sums that a warp stores at a time
 constexpr int kByteHigh = 16;                     // tiles of C that neighbors have one under the other
 
 template <class Job>

@@ -32,7 +32,7 @@ using namespace hopper;
 
 constexpr int kThreads = 3 * kGroup;          // the first group fetches
 constexpr int kBoxes = kColumns / kSwizzled;  // of a tile of B
-constexpr int kOuts = 2;                      // boxes of sums that a warp has under way
+constexpr int kOuts = 2;                      // boxes of sums that a warp stores at a time
 
 struct Tiles {
   __nv_bfloat16 a[kRows * kDepth];              // [row][p]
