@@ -3,7 +3,7 @@
 # what that decides. Made for a GPU that is lent by the minute: it ends after N seconds (default 250), and what was measured by
 # then is kept in FOLDER/<machine>/ (default: reports/recorded/<machine>/ next to this file):
 #
-#   gpu_rows_queue_OP_SIZES.csv   times, a rung and its parent, interleaved
+#   gpu_rows_queue_OP_SIZES.csv   times, a rung and its parent, interleaved; with the time in the name where there are some
 #   gpu_sources.csv               digests of the code that was timed
 #   gpu_queue.txt                 what the rules decide, and which rungs were wrong or not reached
 #
@@ -68,6 +68,8 @@ while read -r op sizes rungs; do
   ((${#right[@]} > 0 && $(left) > 3)) || continue
   say "$op at $sizes: ${right[*]} ($(left) s left)"
   rows=$out/gpu_rows_queue_${op}_${sizes//,/_}.csv
+  # Rows of an earlier run stay: they may be of other rungs.
+  [[ ! -e $rows ]] || rows=${rows%.csv}_$(date -u +%Y%m%d_%H%M%S).csv
   if timeout "$(left)" "$klab" bench "${right[@]}" --backend cuda --quick --shape "$sizes" --out "$rows" >"$tmp/bench" 2>&1; then
     for name in "${right[@]}"; do grep "^$name," "$tmp/sources" >>"$tmp/timed" || true; done
   else
@@ -80,8 +82,8 @@ if [[ -s $tmp/timed ]]; then
   { echo "rung,code"; cat "$out/gpu_sources.csv" "$tmp/timed" | grep -v '^rung,code$' | sort -u; } >"$tmp/new"
   cp "$tmp/new" "$out/.gpu_sources.csv.new" && mv "$out/.gpu_sources.csv.new" "$out/gpu_sources.csv"
 fi
-rows=("$out"/gpu_rows_queue_*.csv)
+mapfile -t rows < <(ls -t "$out"/gpu_rows_queue_*.csv 2>/dev/null)  # of a rung that was timed twice the newest rows decide
 { echo "$(field gpu), $(date -u +%F), $SECONDS s"
-  [[ ! -e ${rows[0]} ]] || "$klab" gpu-queue --decide "${rows[@]}"
+  ((${#rows[@]} == 0)) || "$klab" gpu-queue --decide "${rows[@]}"
   cat "$tmp/notes" 2>/dev/null || true; } | tee "$out/gpu_queue.txt"
 exit $code
