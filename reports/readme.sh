@@ -144,7 +144,7 @@ make_pages() {
   [[ $(wc -l <"$tmp/ladder") -gt 5 ]] || { echo "$recorded/run.txt has no ladder of $op" >&2; exit 2; }
   fill ladder "$tmp/ladder"
   recorded=reports/recorded/$(gpu_shown)
-  { echo '```'; awk -v op="$gpu_op" 'index($0, op ", ") == 1 {inside = 1} inside && /^$/ {exit} inside && !/^  predicted|0[2-57-9]_|10_/' "$recorded/gpu_rows.txt"
+  { echo '```'; awk -v op="$gpu_op" 'index($0, op ", ") == 1 {inside = 1} inside && /^$/ {exit} inside && !/^  predicted|0[2-57-9]_|1[01]_/' "$recorded/gpu_rows.txt"
     echo '```'; } >"$tmp/gpu_ladder"
   [[ $(wc -l <"$tmp/gpu_ladder") -gt 5 ]] || { echo "$recorded/gpu_rows.txt has no ladder of $gpu_op" >&2; exit 2; }
   fill 'gpu ladder' "$tmp/gpu_ladder"
