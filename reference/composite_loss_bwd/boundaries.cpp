@@ -1,9 +1,7 @@
 // Where composite_loss_bwd turns: opaque rays, the turn of the loss, the clamp of the slope.
 #include <cmath>
 
-#include "reference/boundaries.h"
-#include "reference/composite_fwd/composite_fwd.h"
-#include "reference/composite_fwd/ray.h"
+#include "reference/composite_fwd/boundaries.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 
 namespace klab {
@@ -12,53 +10,9 @@ namespace {
 using Args = CompositeLossBwd::Args<double>;
 using Drawn = CompositeLossBwd::Args<float>;
 
-const Boundary<CompositeLossBwd> kEmpty("ray without samples", {"ray_begin"}, {}, kEither,
-                                        [](const Args& a, Sides& met) {
-                                          for (int64_t r = 0; r < a.shape.rays; ++r)
-                                            met.holds(a.ray_begin[r] == a.ray_begin[r + 1]);
-                                        });
-const Boundary<CompositeLossBwd> kStep("length of an interval", {"delta"}, {}, kOn | kAbove,
-                                       [](const Args& a, Sides& met) {
-                                         for (int64_t i = 0; i < a.shape.samples; ++i)
-                                           met.compare(a.delta[i], 0);
-                                       });
-
-const Boundary<CompositeLossBwd> kStop("transmittance behind a sample and the stop", {"density_raw", "delta"},
-                                       {}, kBelow | kAbove, [](const Args& a, Sides& met) {
-                                         for (int64_t r = 0; r < a.shape.rays; ++r) {
-                                           const int64_t first = a.ray_begin[r],
-                                                         n = a.ray_begin[r + 1] - first;
-                                           for (const double T :
-                                                trace(a.density_raw + first, a.delta + first, n).T)
-                                             met.compare(T, CompositeFwd::stop);
-                                         }
-                                       });
-const Boundary<CompositeLossBwd> kOpaque(
-    "one sample alone makes its ray opaque", {"density_raw", "delta"}, {}, kEither,
-    [](const Args& a, Sides& met) {
-      for (int64_t r = 0; r < a.shape.rays; ++r) {
-        const int64_t first = a.ray_begin[r], n = a.ray_begin[r + 1] - first;
-        const TracedRay ray = trace(a.density_raw + first, a.delta + first, n);
-        for (size_t i = 0; i < size_t(n); ++i) met.holds(ray.T[i] > 0.5 && ray.T[i + 1] < CompositeFwd::stop);
-      }
-    },
-    [](const Drawn& x, Generator& random) {
-      for (int64_t i = 0; i < x.shape.samples; ++i)
-        if (random() % 16 == 0 && x.density_raw[i] > -1.5F)
-          drawn(x.delta[i]) = 20 * std::exp(-x.density_raw[i]);
-    });
-
-const Boundary<CompositeLossBwd> kUpper("upper clamp of the slope", {"density_raw", "delta"},
-                                        {"std::clamp(x.density_raw[first + i], -15.0, 15.0)"}, kThreeSides,
-                                        [](const Args& a, Sides& met) {
-                                          for (int64_t i = 0; i < a.shape.samples; ++i)
-                                            if (a.delta[i] > 0) met.compare(a.density_raw[i], 15);
-                                        });
-const Boundary<CompositeLossBwd> kLower("lower clamp of the slope", {"density_raw", "delta"}, {}, kThreeSides,
-                                        [](const Args& a, Sides& met) {
-                                          for (int64_t i = 0; i < a.shape.samples; ++i)
-                                            if (a.delta[i] > 0) met.compare(a.density_raw[i], -15);
-                                        });
+const RaySpans<CompositeLossBwd> kSpans;
+const OpaqueRays<CompositeLossBwd> kOpaque;
+const SlopeClamp<CompositeLossBwd> kSlope("std::clamp(x.density_raw[first + i], -15.0, 15.0)");
 
 const Boundary<CompositeLossBwd> kTurn(
     "turn of the loss", {"target", "background", "rgb", "kind"}, {"std::clamp(e, -turn, turn)"}, kThreeSides,

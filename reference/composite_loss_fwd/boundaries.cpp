@@ -1,9 +1,7 @@
 // Where composite_loss_fwd turns: opaque rays, and the turn from parabola to line.
 #include <cmath>
 
-#include "reference/boundaries.h"
-#include "reference/composite_fwd/composite_fwd.h"
-#include "reference/composite_fwd/ray.h"
+#include "reference/composite_fwd/boundaries.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
 
 namespace klab {
@@ -12,41 +10,8 @@ namespace {
 using Args = CompositeLossFwd::Args<double>;
 using Drawn = CompositeLossFwd::Args<float>;
 
-const Boundary<CompositeLossFwd> kEmpty("ray without samples", {"ray_begin"}, {}, kEither,
-                                        [](const Args& a, Sides& met) {
-                                          for (int64_t r = 0; r < a.shape.rays; ++r)
-                                            met.holds(a.ray_begin[r] == a.ray_begin[r + 1]);
-                                        });
-const Boundary<CompositeLossFwd> kStep("length of an interval", {"delta"}, {}, kOn | kAbove,
-                                       [](const Args& a, Sides& met) {
-                                         for (int64_t i = 0; i < a.shape.samples; ++i)
-                                           met.compare(a.delta[i], 0);
-                                       });
-
-const Boundary<CompositeLossFwd> kStop("transmittance behind a sample and the stop", {"density_raw", "delta"},
-                                       {}, kBelow | kAbove, [](const Args& a, Sides& met) {
-                                         for (int64_t r = 0; r < a.shape.rays; ++r) {
-                                           const int64_t first = a.ray_begin[r],
-                                                         n = a.ray_begin[r + 1] - first;
-                                           for (const double T :
-                                                trace(a.density_raw + first, a.delta + first, n).T)
-                                             met.compare(T, CompositeFwd::stop);
-                                         }
-                                       });
-const Boundary<CompositeLossFwd> kOpaque(
-    "one sample alone makes its ray opaque", {"density_raw", "delta"}, {}, kEither,
-    [](const Args& a, Sides& met) {
-      for (int64_t r = 0; r < a.shape.rays; ++r) {
-        const int64_t first = a.ray_begin[r], n = a.ray_begin[r + 1] - first;
-        const TracedRay ray = trace(a.density_raw + first, a.delta + first, n);
-        for (size_t i = 0; i < size_t(n); ++i) met.holds(ray.T[i] > 0.5 && ray.T[i + 1] < CompositeFwd::stop);
-      }
-    },
-    [](const Drawn& x, Generator& random) {
-      for (int64_t i = 0; i < x.shape.samples; ++i)
-        if (random() % 16 == 0 && x.density_raw[i] > -1.5F)
-          drawn(x.delta[i]) = 20 * std::exp(-x.density_raw[i]);
-    });
+const RaySpans<CompositeLossFwd> kSpans;
+const OpaqueRays<CompositeLossFwd> kOpaque;
 
 const Boundary<CompositeLossFwd> kTurn(
     "turn of the loss", {"target", "background", "rgb", "kind"}, {}, kThreeSides,

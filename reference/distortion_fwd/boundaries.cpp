@@ -1,5 +1,5 @@
 // Where distortion_fwd turns: samples at one distance.
-#include "reference/boundaries.h"
+#include "reference/composite_fwd/boundaries.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
 
 namespace klab {
@@ -14,16 +14,7 @@ const Boundary<DistortionFwd> kEqual("two samples at one distance", {"t"}, {}, k
                                            met.holds(a.t[i] == a.t[i - 1]);
                                      });
 
-const Boundary<DistortionFwd> kEmpty("ray without samples", {"ray_begin"}, {}, kEither,
-                                     [](const Args& a, Sides& met) {
-                                       for (int64_t r = 0; r < a.shape.rays; ++r)
-                                         met.holds(a.ray_begin[r] == a.ray_begin[r + 1]);
-                                     });
-const Boundary<DistortionFwd> kStep("length of an interval", {"delta"}, {}, kOn | kAbove,
-                                    [](const Args& a, Sides& met) {
-                                      for (int64_t i = 0; i < a.shape.samples; ++i)
-                                        met.compare(a.delta[i], 0);
-                                    });
+const RaySpans<DistortionFwd> kSpans;
 
 }  // namespace
 }  // namespace klab

@@ -1,63 +1,12 @@
 // Where hashtable_bwd turns: borders of the cube and of cells, levels that are dense or no power of two.
-#include <algorithm>
-#include <cmath>
-
-#include "reference/boundaries.h"
+#include "reference/hashtable_fwd/boundaries.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
-#include "reference/hashtable_fwd/table_layout.h"
 
 namespace klab {
 namespace {
 
-using Args = HashtableBwd::Args<double>;
-using Drawn = HashtableBwd::Args<float>;
-
-const Boundary<HashtableBwd> kLower("position", {"positions"}, {}, kOn | kAbove,
-                                    [](const Args& a, Sides& met) {
-                                      for (int64_t i = 0; i < a.shape.n * 3; ++i)
-                                        met.compare(a.positions[i], 0);
-                                    });
-const Boundary<HashtableBwd> kUpper("position and the far border", {"positions"}, {}, kBelow | kOn,
-                                    [](const Args& a, Sides& met) {
-                                      for (int64_t i = 0; i < a.shape.n * 3; ++i)
-                                        met.compare(a.positions[i], 1);
-                                    });
-
-/// Calls visit(level) for each level of the table.
-void each_level(const Args& a, auto&& visit) {
-  int64_t offset = 0;
-  for (int64_t l = 0; l < a.shape.levels; offset += a.sizes[l++])
-    visit(table_level(float(a.scales[l]), a.sizes[l], offset));
-}
-
-const Boundary<HashtableBwd> kDense("level is dense", {"scales", "sizes"}, {}, kEither,
-                                    [](const Args& a, Sides& met) {
-                                      each_level(a, [&](const TableLevel& level) { met.holds(level.dense); });
-                                    });
-const Boundary<HashtableBwd> kPower("entries of a level are a power of two", {"sizes"}, {}, kEither,
-                                    [](const Args& a, Sides& met) {
-                                      each_level(a, [&](const TableLevel& level) {
-                                        if (!level.dense) met.holds(level.entries == level.mask + 1);
-                                      });
-                                    });
-const Boundary<HashtableBwd> kBlends("weights", {"blend"}, {}, kThreeSides,
-                                     [](const Args& a, Sides& met) { met.compare(a.shape.blend, 1); });
-const Boundary<HashtableBwd> kLine(
-    "position lies on a grid line", {"positions", "scales", "blend"}, {}, kEither,
-    [](const Args& a, Sides& met) {
-      for (int64_t l = 0; l < a.shape.levels; ++l)
-        for (int64_t i = 0; i < std::min<int64_t>(3 * a.shape.n, 4096); ++i) {
-          const double p = a.positions[i] * a.scales[l] + 0.5;
-          met.holds(p == std::floor(p));
-        }
-    },
-    [](const Drawn& x, Generator& random) {
-      if (x.shape.blend == table_blend::nearest) return;  // the next grid point is another one
-      for (int64_t l = 0; l < x.shape.levels; ++l) drawn(x.scales[l]) = float(uint32_t{1} << random() % 9);
-      const float finest = x.scales[random() % uint64_t(x.shape.levels)];
-      for (int64_t i = 0; i < 3 * x.shape.n; ++i)
-        if (random() % 4 == 0) drawn(x.positions[i]) = (float(random() % uint64_t(finest)) + 0.5F) / finest;
-    });
+const HashtableBoundaries<HashtableBwd> kShared(HashtableCode{
+    .dense = {}, .power = {}, .blends = {}, .line = {}});
 const NoBoundary<HashtableBwd> kRest({{"e != d)", "a bound of rounding errors, which no kernel computes"},
                                       {"k > 0 ?", "a bound of rounding errors, which no kernel computes"}});
 
