@@ -307,7 +307,8 @@ KLAB_COMMAND(
                 "what is undecided.\n"
                 "Make a baseline with: klab bench WHAT --baseline NAME; or name the base's program, whose "
                 "sessions then\n"
-                "alternate with this one's (at all sizes, 16 sessions each). Exit code 0: none slower; "
+                "alternate with this one's (at all sizes; as many as --minutes has room for). Exit code 0: "
+                "none slower; "
                 "1: some slower, or wrong;\n"
                 "2: nothing could be decided, noise hides a slowdown of more than five thresholds, the "
                 "baseline has no\n"
@@ -325,7 +326,7 @@ KLAB_COMMAND(
        app.add_option("--base", o->base,
                       "a program built from the base: measured in turns with this one, without a baseline");
        add_number(app, "--sessions", o->sessions, range::sessions,
-                  "measure at most so many (default: as the baseline)");
+                  "measure at most so many (default: as the baseline; 16 with --base)");
        add_number(app, "--minutes", o->minutes, range::minutes,
                   "begin no session that would end later (default: 3)");
        app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");
