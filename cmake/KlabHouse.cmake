@@ -69,7 +69,7 @@ target_link_options(klab_everything INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cm
 # harness's compile time.
 if(NOT KLAB_ASAN AND NOT KLAB_INSTALLED)
   set(files)
-  foreach(file command counts_text ladder_text change_text recorded report_file tour_parts commands/cmd_run)
+  foreach(file command json_option counts_text ladder_text change_text recorded report_file tour_parts commands/cmd_run)
     list(APPEND files ${KLAB_HOME}/harness/cli/${file}.cpp)
   endforeach()
   add_library(klab_run_command OBJECT EXCLUDE_FROM_ALL ${files})

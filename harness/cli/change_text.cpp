@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 
 namespace klab {
@@ -246,17 +247,17 @@ nlohmann::json change_json(const CompareResult& result, int exit_code) {
     }
     changes.push_back(std::move(j));
   }
-  return {{"summary",
-           {{"slower", result.count(Verdict::slower)},
-            {"faster", result.count(Verdict::faster)},
-            {"same", result.count(Verdict::same)},
-            {"undecided", result.count(Verdict::undecided)}}},
-          {"exit_code", exit_code},
-          {"units", result.sessions ? "sessions" : "rounds"},
-          {"notes", result.notes},
-          {"missing", result.missing},
-          {"added", result.added},
-          {"changes", changes}};
+  return with_schema("changes", nlohmann::json{{"summary",
+                                                {{"slower", result.count(Verdict::slower)},
+                                                 {"faster", result.count(Verdict::faster)},
+                                                 {"same", result.count(Verdict::same)},
+                                                 {"undecided", result.count(Verdict::undecided)}}},
+                                               {"exit_code", exit_code},
+                                               {"units", result.sessions ? "sessions" : "rounds"},
+                                               {"notes", result.notes},
+                                               {"missing", result.missing},
+                                               {"added", result.added},
+                                               {"changes", changes}});
 }
 
 std::string change_junit(const CompareResult& result) {

@@ -126,6 +126,8 @@ int parse_and_run(int argc, const char* const* argv) {
   CLI::App root(own ? name_here + ": kernels checked and timed by klab." : "klab: a kernel-optimization lab.",
                 name_here);
   root.allow_extras();
+  // A name behind the command is an argument, also where a command is called that: klab schema check.
+  root.require_subcommand(0, 1);
   root.get_formatter()->column_width(kDescriptions);
   const char* const launcher =
       "\nThe launcher ./klab adds:\n"

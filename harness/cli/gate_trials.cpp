@@ -18,6 +18,7 @@
 #include "harness/core/select.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
+#include "harness/records/json_schema.h"
 #include "harness/records/session.h"
 #include "harness/report/table.h"
 #include "harness/timing/machine.h"
@@ -131,7 +132,7 @@ class Experiment {
                        o_.out, record_["trials"].size());
             return exit_interrupted;
           }
-          write_file(o_.out, record_.dump(1) + "\n");
+          write_file(o_.out, with_schema("gate_trials", record_).dump(1) + "\n");
         }
     progress.clear();
     print();
@@ -151,6 +152,8 @@ class Experiment {
                         key, old.is_object() ? old.value(key, Json()).dump() : "none", value.dump()));
     if (!old.contains("trials") || !old["trials"].is_array())
       throw std::invalid_argument(o_.out + ": has no list 'trials'; name another file");
+    old.erase("schema");  // added with the present version
+    old.erase("schema_version");
     record_ = std::move(old);
   }
 

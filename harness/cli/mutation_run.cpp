@@ -11,6 +11,7 @@
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/tools.h"
 #include "harness/core/select.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "harness/step/mutate.h"
 
@@ -95,8 +96,10 @@ int run_mutants(const MutationRun& run) {
   if (run.json) {
     MutantJson counts = MutantJson::object();
     for (const How how : kEveryHow) counts[name_of(how)] = total.contains(how) ? total.at(how) : 0;
-    fmt::print("{}\n",
-               MutantJson{{"complete", !interrupted()}, {"counts", counts}, {"mutants", all}}.dump(2));
+    fmt::print(
+        "{}\n",
+        with_schema("mutants", MutantJson{{"complete", !interrupted()}, {"counts", counts}, {"mutants", all}})
+            .dump(2));
   } else {
     fmt::print("mutants: {}\n", totals_text(total));
   }

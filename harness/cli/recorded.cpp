@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/json_option.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
@@ -90,7 +91,7 @@ void add_judge_options(CLI::App& app, JudgeOptions& o) {
   app.add_flag("--strict", o.strict, "exit code 2 when anything is undecided, or is only in the base");
   app.add_flag("--list-missing", o.list_missing,
                "name all that is in one of the runs only, not the first 20");
-  app.add_flag("--json", o.json, "for programs");
+  add_json(app, o.json, {{"changes", ""}});
   app.add_flag("--markdown", o.markdown, "for a pull request");
   app.add_option("--junit", o.junit, "write JUnit XML to this file, for a build server");
 }

@@ -9,11 +9,13 @@
 #include <thread>
 
 #include "harness/check/check.h"
+#include "harness/check/failure_json.h"
 #include "harness/cli/command.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/step_path.h"
 #include "harness/cli/step_text.h"
 #include "harness/core/source.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "harness/report/wrap.h"
 #include "harness/step/bodies.h"
@@ -56,9 +58,13 @@ nlohmann::json as_json(const Step& step, const Answer& a) {
   if (a.speed.of_own > 0) j["of_own"] = a.speed.of_own;
   if (!a.compiles()) j["compiler"] = a.compiled.message;
   if (a.survey) j["common"] = a.survey->common;
-  j["mistakes"] = nlohmann::json::array();
-  for (const Diagnosis& d : diagnose(step, a)) j["mistakes"].push_back(d.mistake);
-  return j;
+  if (a.failure) j["failure"] = to_json(*a.failure);
+  j["mistakes"] = j["advice"] = nlohmann::json::array();
+  for (const Diagnosis& d : diagnose(step, a)) {
+    j["mistakes"].push_back(d.mistake);
+    j["advice"].push_back(d.sentence);
+  }
+  return with_schema("step", j);
 }
 
 int exit_code(const Answer& a) {

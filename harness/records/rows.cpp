@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/records/bound.h"
+#include "harness/records/json_schema.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/occupancy.h"
 #include "harness/timing/ladder_ceiling.h"
@@ -266,10 +267,10 @@ nlohmann::json to_json(const Row& r) {
 nlohmann::json to_json(const Recording& run, const Machine& machine, const Ceilings& ceilings) {
   nlohmann::json rows = nlohmann::json::array();
   for (const Row& r : run.rows) rows.push_back(to_json(r));
-  return {{"run", run.complete ? "complete" : "interrupted"},
-          {"machine", to_json(machine)},
-          {"ceilings", to_json(ceilings)},
-          {"rows", rows}};
+  return with_schema("bench", nlohmann::json{{"run", run.complete ? "complete" : "interrupted"},
+                                             {"machine", to_json(machine)},
+                                             {"ceilings", to_json(ceilings)},
+                                             {"rows", rows}});
 }
 
 }  // namespace klab

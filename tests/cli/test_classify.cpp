@@ -194,7 +194,7 @@ TEST_F(Classify, PredictsPicturesAndScoresASavedModel) {
   }
   said = klab(predict + "--json --predict-batch 7" + files);
   ASSERT_EQ(said.code, 0) << said.err;
-  const auto list = nlohmann::json::parse(said.out);
+  const auto list = nlohmann::json::parse(said.out).at("predictions");
   ASSERT_EQ(list.size(), 20U);
   for (const auto& p : list) {
     double sum = 0, largest = 0;

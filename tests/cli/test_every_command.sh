@@ -39,6 +39,9 @@ try 2 'no_such' list no_such
 try 0 'vector' explain 01
 try 2 'no_such' explain no_such
 try "0 1" 'processor' doctor
+try 0 'check' schema
+try 0 '"schema_version"' schema check
+try 2 'no_such' schema no_such
 try 0 'ok' check vector_add --quick
 try 0 '"verdict": "ok"' check vector_add --quick --json
 try 2 'no_such' check no_such

@@ -80,6 +80,12 @@ has "$tmp/after.txt" "swiglu_fwd.cpu.99_broken .*FAILED" "no line names the brok
 for word in "wrong value.* in y\[[0-9]*\]" expected got bound inputs; do has "$tmp/after.txt" "$word" "no '$word'"; done
 "$own" check swiglu_fwd.cpu.99_broken --quick --json >"$tmp/after.json"
 has "$tmp/after.json" '"verdict": "failed"' "JSON does not say failed"
+"$own" schema check >"$tmp/schema.json"
+PYTHONPATH=$source_dir/tests/cli python3 -B - "$tmp/after.json" "$tmp/schema.json" <<'END' || fail "a failed check is not what its schema says"
+import json, sys
+from json_schema import errors
+sys.exit("\n".join(errors(*[json.load(open(name)) for name in sys.argv[1:]])) or 0)
+END
 must "the good rung" "$own" check swiglu_fwd.cpu.01_naive --quick
 rm kernels/swiglu_fwd/cpu/99_broken.cpp
 

@@ -11,7 +11,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 "$klab" claims memory_manager batch_rules batched_inference prefetch --json >claims.json 2>err.txt || { cat err.txt; fail "klab claims"; }
 python3 - claims.json <<'P' || fail "see above"
 import json, re, sys
-claims = json.load(open(sys.argv[1]))
+claims = json.load(open(sys.argv[1]))["claims"]
 wanted = ["30 to 50 % less memory", "find the best batch", "trains 20 to 40 % faster", "40 to 60 % faster",
           "utilization of the processor", "in the background is faster", "four or eight workers"]
 for words in wanted:

@@ -10,6 +10,7 @@
 #include "harness/cli/bench_sessions.h"
 #include "harness/cli/command.h"
 #include "harness/cli/counts_text.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/shape_option.h"
@@ -248,7 +249,8 @@ KLAB_COMMAND(
        add_shape(app, o->shape, "this shape, e.g. 1024,1024,1024");
        auto* size = app.add_option("--size", o->size, "only sizes whose name contains this");
        app.add_flag("--largest", o->largest, "of each op only the size with the most work")->excludes(size);
-       app.add_flag("--json", o->json, "for programs");
+       add_json(app, o->json, {{"bench", ""}});
+       add_json_file(app, "bench", "--out FILE.json");
        app.add_option("--sweep", o->sweep,
                       "many sizes or threads: n=2^10..2^24, size=64..1024, threads=1..8");
        app.add_option("--baseline", o->baseline, "keep as a baseline of this name, for klab regress");

@@ -13,10 +13,12 @@
 #include "harness/cli/check_apart.h"
 #include "harness/cli/check_memory.h"
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/mutation_run.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/shape_option.h"
 #include "harness/core/select.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 
 namespace klab::check_command {
@@ -178,7 +180,7 @@ int run(const Options& o) {
     Json out = {
         {"ok", ok}, {"failed", failed}, {"skipped", skipped}, {"seconds", seconds}, {"variants", all}};
     if (memory) out["passed_before"] = memory->variants();
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", with_schema("check", out).dump(2));
   } else {
     if (failed > 0) fmt::print("{}\n{}", inked("Failed:", Ink::red), failures);
     fmt::print("{} checked: {} ok, {} failed, {} skipped in {}\n", ok + failed + skipped, ok, failed, skipped,
@@ -225,7 +227,7 @@ KLAB_COMMAND(
            "runs no variant: which sides of the contracts' boundaries do the inputs of a check meet?");
        add_number(app, "--limit", o->limit, range::stage_seconds,
                   "seconds that one call of a kernel may take before it counts as endless (default 120)");
-       app.add_flag("--json", o->json, "for programs");
+       add_json(app, o->json, {{"check", ""}, {"mutants", "--mutants WHAT"}});
        app.add_option("--notes", o->notes)->group("");  // between processes of klab
        return [o] { return run(*o); };
      }});

@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/tools.h"
 #include "harness/core/build_info.h"
 #include "harness/gpu/gpu.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "harness/simt/occupancy.h"
 #include "harness/timing/ceilings.h"
@@ -172,7 +174,7 @@ int run(bool json) {
                 {"programs", as_json(programs)},
                 {"libraries", as_json(libraries)},
                 {"advice", hints}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", with_schema("doctor", out).dump(2));
     return exit_ok;
   }
   print_machine(machine, gpu, load, core_ns);
@@ -191,7 +193,7 @@ KLAB_COMMAND(
      .details = "",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto json = std::make_shared<bool>(false);
-       app.add_flag("--json", *json, "for programs");
+       add_json(app, *json, {{"doctor", ""}});
        return [json] { return run(*json); };
      }});
 

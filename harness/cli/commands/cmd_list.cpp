@@ -10,8 +10,10 @@
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 
 namespace klab::list_command {
@@ -132,7 +134,7 @@ int print_json(const std::vector<Entry>& entries) {
     for (const Selected& s : entry.ops)
       for (const Variant* v : s.variants) variants_json.push_back(as_json(s, *v));
   }
-  fmt::print("{}\n", Json{{"labs", labs_json}, {"variants", variants_json}}.dump(2));
+  fmt::print("{}\n", with_schema("list", Json{{"labs", labs_json}, {"variants", variants_json}}).dump(2));
   return exit_ok;
 }
 
@@ -247,7 +249,7 @@ KLAB_COMMAND(
            ->option_text("[WHAT ...]");
        app.add_option("--backend", o->backend, "only this one: cpu, cuda or simt");
        app.add_flag("--all", o->all, "with the branches: rungs that pay at another size than the tour's");
-       app.add_flag("--json", o->json, "for programs: everything the registry knows");
+       add_json(app, o->json, {{"list", ""}}, "for programs: everything the registry knows");
        app.add_flag("--markdown", o->markdown, "a table of the labs, for a page");
        return [o] { return run(*o); };
      }});

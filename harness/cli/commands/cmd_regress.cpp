@@ -11,6 +11,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/gate_trials.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/recorded.h"
@@ -330,6 +331,8 @@ KLAB_COMMAND(
        add_number(app, "--minutes", o->minutes, range::minutes,
                   "begin no session that would end later (default: 3)");
        app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");
+       add_json_file(app, "bench", "--out FILE.json");
+       add_json_file(app, "gate_trials", "--trials N --out FILE.json");
        add_number(app, "--trials", o->trials.trials, kTrialCounts,
                   "try the gate itself so often (20 without a false alarm bound its rate at 14 %)");
        app.add_option("--loads", o->trials.loads,

@@ -10,6 +10,7 @@
 #include "harness/check/failure_text.h"
 #include "harness/cli/command.h"
 #include "harness/cli/counts_text.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/report_file.h"
 #include "harness/cli/tour_parts.h"
@@ -295,6 +296,7 @@ KLAB_COMMAND(
            ->option_text("[LAB]");
        auto out = std::make_shared<std::string>();
        app.add_option("--out", *out, "write rows to this file, .csv or .json");
+       add_json_file(app, "bench", "--out FILE.json");
        auto all = std::make_shared<bool>(false);
        app.add_flag("--all", *all, "with the branches, each at the size where it pays");
        auto backend = std::make_shared<std::string>("cpu");

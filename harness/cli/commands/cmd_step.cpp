@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/step_actions.h"
 #include "harness/cli/step_path.h"
@@ -133,7 +134,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--restart", o.restart, "move your file aside and begin again");
   app.add_flag("--undo", o.undo, "move your file aside and take back the last one that passed");
   app.add_flag("--no-time", o.no_time, "--check without timing");
-  app.add_flag("--json", o.how.json, "--check for programs");
+  add_json(app, o.how.json, {{"step", "--check STEP"}}, "--check for programs");
   add_number(app, "--seconds", o.how.seconds, range::stage_seconds,
              "longest that one stage of a check may take (default: 60)");
   app.add_option("--export", o.export_to, "write your work into this file, to hand in")->group("Courses");

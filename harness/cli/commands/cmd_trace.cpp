@@ -11,6 +11,7 @@
 #include "harness/check/crash_guard.h"
 #include "harness/cli/command.h"
 #include "harness/cli/gpu_counters.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/machine_code.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/program_run.h"
@@ -20,6 +21,7 @@
 #include "harness/core/source.h"
 #include "harness/gpu/gpu_run.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "harness/simt/crew.h"
 #include "harness/simt/gpus.h"
@@ -143,7 +145,7 @@ int compare(const Options& o, const LabOp& op, const Variant& variant, const Cou
   auto list = compare_counters(counted, sums, o.counters);
   compare_bound(work_of(counted, variant), simt::named_gpu(), sums, list);
   if (o.json)
-    fmt::print("{}\n", compared_json(counted.variant, list).dump(2));
+    fmt::print("{}\n", with_schema("trace_counters", compared_json(counted.variant, list)).dump(2));
   else
     fmt::print("{}", compared_text(counted.variant, list));
   return std::ranges::all_of(list, [](const auto& c) { return !c.judged() || c.agrees(); }) ? exit_ok
@@ -204,7 +206,7 @@ int trace_program(const Options& o) {
   const ProgramRun run = run_program(p, o.json);
   if (!o.html.empty()) write_file(o.html, program_html(run));
   if (o.json)
-    fmt::print("{}\n", program_json(run).dump(2));
+    fmt::print("{}\n", with_schema("trace_program", program_json(run)).dump(2));
   else
     fmt::print("{}", program_text(run));
   if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
@@ -261,7 +263,7 @@ int run(Options o) {
   if (!o.counters.empty()) return compare(o, op, variant, view.run);
   if (!o.html.empty()) write_file(o.html, trace_html(view));
   if (o.json)
-    fmt::print("{}\n", trace_json(view).dump(2));
+    fmt::print("{}\n", with_schema("trace", trace_json(view)).dump(2));
   else
     fmt::print("{}", trace_text(view));
   if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
@@ -322,7 +324,10 @@ KLAB_COMMAND(
            ->excludes(metrics)
            ->excludes(on_gpu);
        on_gpu->excludes(metrics);
-       app.add_flag("--json", o->json, "for programs");
+       add_json(app, o->json,
+                {{"trace", "VARIANT"},
+                 {"trace_counters", "VARIANT --counters FILE"},
+                 {"trace_program", "PROGRAM.cu"}});
        app.add_flag("--no-compiled", o->no_compiled,
                     "count as written only, where nvcc and nvdisasm are there to say what they make of it");
        return [o] { return run(*o); };

@@ -8,9 +8,11 @@
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
+#include "harness/records/json_schema.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/evaluation.h"
@@ -91,7 +93,7 @@ int eval(Values& v) {
   if (!ranks.first()) return exit_ok;
   const Score& score = all.score.value();
   if (v.json) {
-    fmt::print("{}\n", score_json(score, notes));
+    fmt::print("{}\n", with_schema("evaluation", nlohmann::json::parse(score_json(score, notes))).dump(2));
     return exit_ok;
   }
   if (!at_once)
@@ -110,7 +112,7 @@ std::function<int()> setup_eval(CLI::App& app) {
   add_backend(app, v->backend);
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
-  app.add_flag("--json", v->json, "print as JSON");
+  add_json(app, v->json, {{"evaluation", ""}}, "print as JSON");
   return [v] {
     share_processor(Ranks::here());
     return Ranks::here().run([&] { return eval(*v); });

@@ -8,6 +8,7 @@
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
@@ -175,7 +176,8 @@ std::function<int()> setup_train(CLI::App& app) {
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
   add_number(app, "--holdout", v->holdout, range::holdout,
              "without a test set: every so many-th view is for testing (0: none)");
-  app.add_flag("--json", v->run.json, "print the result as JSON");
+  add_json(app, v->run.json, {{"training", ""}}, "print the result as JSON");
+  add_json_file(app, "training", "(result.json of the run)");
   return [v, &app] {
     RunOptions options = options_of(app, *v);
     // Divide the processor between ranks unless a number of threads was given.

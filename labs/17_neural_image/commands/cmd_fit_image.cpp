@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "labs/17_neural_image/train/fit.h"
 
@@ -66,13 +68,13 @@ int fit_image(Values& v) {
   const double score = image_psnr(image, pixels_out);
   if (!v.out.empty()) save_png(v.out, image.width, image.height, 3, pixels_out);
   if (v.json) {
-    fmt::print("{}\n", nlohmann::json{{"image", as_utf8(std::filesystem::path(v.file).filename().string())},
-                                      {"psnr", score},
-                                      {"steps", fit.steps_done()},
-                                      {"seconds", seconds},
-                                      {"pixels", pixels},
-                                      {"parameters", fit.parameters()}}
-                           .dump(2));
+    const nlohmann::json result = {{"image", as_utf8(std::filesystem::path(v.file).filename().string())},
+                                   {"psnr", score},
+                                   {"steps", fit.steps_done()},
+                                   {"seconds", seconds},
+                                   {"pixels", pixels},
+                                   {"parameters", fit.parameters()}};
+    fmt::print("{}\n", with_schema("image", result).dump(2));
     return exit_ok;
   }
   fmt::print("PSNR      {:.2f} dB over all pixels, after {} steps in {:.1f} s\n", score, fit.steps_done(),
@@ -95,7 +97,7 @@ KLAB_COMMAND({.name = "fit-image",
                            "at most a quarter of the pixels)");
                 add_number(app, "--batch", v->fit.batch, range::batch, "pixels a step");
                 app.add_option("--plan", v->plan, "best, naive, or a JSON file");
-                app.add_flag("--json", v->json, "print as JSON");
+                add_json(app, v->json, {{"image", ""}}, "print as JSON");
                 return [v] { return fit_image(*v); };
               }});
 

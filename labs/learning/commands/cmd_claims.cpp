@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "labs/learning/experiments/experiment.h"
 
@@ -58,7 +60,7 @@ int run(const Options& o) {
     }
   }
   if (o.json)
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n", with_schema("claims", nlohmann::json{{"claims", all}}).dump(2));
   else
     fmt::print("\n{} claims: {} held, {} refuted, {} depend on what the line says\n", all.size(),
                count[Finding::held], count[Finding::refuted], count[Finding::depends]);
@@ -73,7 +75,7 @@ KLAB_COMMAND(
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("name", o->names, learning::experiment_names())->option_text("[NAME ...]");
-       app.add_flag("--json", o->json, "for programs");
+       add_json(app, o->json, {{"claims", ""}});
        return [o] { return run(*o); };
      }});
 

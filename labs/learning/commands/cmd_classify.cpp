@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
 #include "labs/learning/network/network_line.h"
@@ -157,7 +158,13 @@ KLAB_COMMAND(
        app.add_flag("--ladder", v->o.ladder, "time the step from the naive plan to the best, op by op");
        app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");
        app.add_option("--resume", v->o.resume, "go on with the run in this folder");
-       app.add_flag("--json", v->o.json, "print the result as JSON");
+       add_json(app, v->o.json,
+                {{"classifier", ""},
+                 {"predictions", "--predict RUN PICTURE..."},
+                 {"prediction", "--predict RUN -"},
+                 {"classifier_evaluation", "--predict RUN --evaluate DATA"}},
+                "print the result as JSON");
+       add_json_file(app, "classifier", "(result.json of the run)");
        return [v, &app] { return run(app, *v); };
      }});
 

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "labs/learning/experiments/experiment.h"
 
@@ -69,7 +71,7 @@ int run(const Options& o) {
       print(*e, outcome);
     add_to(page, *e, outcome);
   }
-  if (o.json) fmt::print("{}\n", all.dump(2));
+  if (o.json) fmt::print("{}\n", with_schema("experiments", nlohmann::json{{"experiments", all}}).dump(2));
   if (o.html.empty()) return exit_ok;
   write_file(o.html, page.html());
   if (!o.json) fmt::print("written   {}\n", o.html);
@@ -85,7 +87,7 @@ KLAB_COMMAND(
        auto o = std::make_shared<Options>();
        app.add_option("name", o->names, learning::experiment_names())->option_text("[NAME ...]");
        app.add_option("--html", o->html, "write plots and tables as a page");
-       app.add_flag("--json", o->json, "for programs");
+       add_json(app, o->json, {{"experiments", ""}});
        return [o] { return run(*o); };
      }});
 

@@ -9,6 +9,7 @@
 
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
 #include "labs/learning/network/network_line.h"
@@ -250,8 +251,9 @@ int classify(ClassifyOptions o) {
     result["skipped_steps"] = trainer.loss_scale().state().skipped;
     result["gradients_to_zero"] = trainer.lost().share();
   }
-  write_file(folder / "result.json", result.dump(2) + "\n");
-  if (o.json) fmt::print("{}\n", result.dump(2));
+  const std::string text = with_schema("classifier", result).dump(2) + "\n";
+  write_file(folder / "result.json", text);
+  if (o.json) fmt::print("{}", text);
   if (!o.json) {
     print_confusion(data.test, e);
     print_times(profile, steps);

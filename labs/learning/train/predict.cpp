@@ -11,6 +11,7 @@
 
 #include "harness/program/times_here.h"
 #include "harness/records/csv_text.h"
+#include "harness/records/json_schema.h"
 #include "harness/records/tensor_file.h"
 #include "harness/report/table.h"
 #include "labs/learning/data/loader.h"
@@ -85,7 +86,7 @@ void print_all(Classifier& c, const PredictOptions& o) {
     else
       print_line(c, o.pictures[i], list[i]);
   }
-  if (o.json) fmt::print("{}\n", all.dump(2));
+  if (o.json) fmt::print("{}\n", with_schema("predictions", json{{"predictions", all}}).dump(2));
 }
 
 /// Answers names on standard input, each at once; one that cannot be read is answered by an error, and the next is taken.
@@ -96,7 +97,7 @@ int serve(Classifier& c, const PredictOptions& o) {
     try {
       const Prediction p = c.predict(c.read_picture(picture).data(), 1).front();
       if (o.json)
-        fmt::print("{}\n", as_json(c, picture, p).dump());
+        fmt::print("{}\n", with_schema("prediction", as_json(c, picture, p)).dump());
       else if (o.csv)
         print_csv(c, picture, p);
       else
@@ -104,7 +105,7 @@ int serve(Classifier& c, const PredictOptions& o) {
     } catch (const std::exception& e) {
       code = 2;
       if (o.json)
-        fmt::print("{}\n", json{{"picture", picture}, {"error", e.what()}}.dump());
+        fmt::print("{}\n", with_schema("prediction", json{{"picture", picture}, {"error", e.what()}}).dump());
       else
         fmt::print(stderr, "klab: {}\n", e.what());
     }
@@ -117,13 +118,9 @@ int score(Classifier& c, const PredictOptions& o) {
   const Dataset data = load_dataset(o.evaluate, o.seed, 0, o.test);
   const Evaluation e = c.evaluate(data.test);
   if (o.json) {
-    fmt::print("{}\n", json{{"data", data.name},
-                            {"model", c.model()},
-                            {"test", data.test.count()},
-                            {"accuracy", e.accuracy()},
-                            {"loss", e.loss},
-                            {"confusion", e.confusion}}
-                           .dump(2));
+    const json result = {{"data", data.name},        {"model", c.model()}, {"test", data.test.count()},
+                         {"accuracy", e.accuracy()}, {"loss", e.loss},     {"confusion", e.confusion}};
+    fmt::print("{}\n", with_schema("classifier_evaluation", result).dump(2));
     return 0;
   }
   fmt::print("{} of {}: right {:.2f} % of {} examples, loss {:.4f}\n", c.model(), data.name,

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/json_schema.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/scene/scene_picture.h"
 
@@ -109,7 +111,9 @@ int show(Values& v) {
   if (!v.json) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   const Scene scene = load_scene_visibly(v.scene, v.reading);
   if (v.json)
-    fmt::print("{}\n", to_json(scene).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print(
+        "{}\n",
+        with_schema("scene", to_json(scene)).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
     print(scene);
   if (v.out.empty()) return exit_ok;
@@ -126,7 +130,7 @@ std::function<int()> setup(CLI::App& app) {
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   app.add_flag("--pictures", v->pictures, "decode all pictures and masks too, and count what they leave out");
-  app.add_flag("--json", v->json, "print what was understood as JSON");
+  add_json(app, v->json, {{"scene", ""}}, "print what was understood as JSON");
   return [v] { return show(*v); };
 }
 

@@ -7,9 +7,11 @@
 #include <stdexcept>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/json_schema.h"
 #include "harness/records/memory_left.h"
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
@@ -175,7 +177,7 @@ int splat(Values& v) {
       fmt::print("PSNR      {:.2f} dB, SSIM {:.4f}, {:.1f} frames a second\nprotocol  {}\n", score.psnr,
                  score.ssim, 1 / score.seconds, score.protocol);
   }
-  if (v.json) fmt::print("{}\n", result.dump(2));
+  if (v.json) fmt::print("{}\n", with_schema("splat", result).dump(2));
   for (const std::string& file : {v.out, v.exported})
     if (!file.empty() && !v.json)
       fmt::print("written   {}{}\n", file,
@@ -209,7 +211,7 @@ std::function<int()> setup(CLI::App& app) {
   add_number(app, "--holdout", v->reading.holdout, range::holdout,
              "in scenes without a test set every N-th view is for testing");
   app.add_option("--plan", v->plan, "best, naive, or a JSON file");
-  app.add_flag("--json", v->json, "print the result as JSON");
+  add_json(app, v->json, {{"splat", ""}}, "print the result as JSON");
   return [v] { return splat(*v); };
 }
 

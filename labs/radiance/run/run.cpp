@@ -8,6 +8,7 @@
 
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
+#include "harness/records/json_schema.h"
 #include "harness/records/memory_left.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/reading.h"
@@ -162,8 +163,9 @@ void RunJob::write_result() {
   if (!o_.json) fmt::print("{}", peaks_text(memory_.account));
   fmt::print(words_, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
              folder_->file("model.safetensors").string());
-  write_file(folder_->file("result.json"), result_.dump(2) + "\n");
-  if (o_.json) fmt::print("{}\n", result_.dump(2));
+  const std::string text = with_schema("training", result_).dump(2) + "\n";
+  write_file(folder_->file("result.json"), text);
+  if (o_.json) fmt::print("{}", text);
 }
 
 // Restores the checkpoint's settings; those given on the command line (budget, plan) stay.
