@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -24,6 +25,8 @@ constexpr double kException = 1.5;
 /// A property that more of the passing cases have than this tells nothing.
 constexpr double kMostExceptions = 0.4;
 constexpr double kTogether = 0.75, kEither = 0.5;  // added to the weights of two
+constexpr double kTwoOfMany = 0.25;
+constexpr size_t kNoRemainders = SIZE_MAX;
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024};
 
 class Search {
@@ -39,7 +42,7 @@ class Search {
     for (size_t d = 0; d < sizes_.names.size(); ++d) add_dimension(d);
     if (cases_.front().threads > 0)
       add_values(
-          "threads", 0.3, [](const SurveyedCase& c) { return c.threads; }, false);
+          "threads", 0.3, [](const SurveyedCase& c) { return c.threads; }, kNoRemainders);
     for (size_t d = 0; d < sizes_.names.size(); ++d)
       for (size_t e = d + 1; e < sizes_.names.size(); ++e)
         if (!sizes_.parameter[d] && !sizes_.parameter[e]) add_pair(d, e);
@@ -80,9 +83,9 @@ class Search {
       partial_.push_back(std::move(p));
   }
 
-  /// Properties of one number: its value, its remainders, its limits.
+  /// Properties of one number: its value, its limits, and its remainders if it has at least `fewest` different values.
   template <class Value>
-  void add_values(const std::string& name, double more, Value value, bool sized) {
+  void add_values(const std::string& name, double more, Value value, size_t fewest) {
     std::set<int64_t> all, failing;
     for (const SurveyedCase& c : cases_) {
       all.insert(value(c));
@@ -92,7 +95,9 @@ class Search {
     for (const int64_t v : failing)
       add(fmt::format("{}={}", name, v), 1 + more, [&](const SurveyedCase& c) { return value(c) == v; });
     if (failing.size() == 2 && all.size() > 2)
-      add(fmt::format("{}={} or {}", name, *failing.begin(), *failing.rbegin()), 1.7 + more,
+      // Two of many values are found by chance among few failing cases.
+      add(fmt::format("{}={} or {}", name, *failing.begin(), *failing.rbegin()),
+          1.7 + more + kTwoOfMany * std::log2(double(all.size()) / 2),
           [&](const SurveyedCase& c) { return failing.contains(value(c)); });
     const auto least = all.find(*failing.begin()), most = all.find(*failing.rbegin());
     if (least != all.begin())
@@ -101,7 +106,7 @@ class Search {
     if (std::next(most) != all.end())
       add(fmt::format("{} < {}", name, *std::next(most)), 1.3 + more,
           [&](const SurveyedCase& c) { return value(c) <= *most; });
-    if (!sized) return;
+    if (all.size() < fewest) return;
     for (const int64_t k : divisors_) {
       if (k >= *all.rbegin()) break;
       const double round = std::has_single_bit(uint64_t(k)) ? 1.4 : 1.6;
@@ -116,9 +121,10 @@ class Search {
   }
 
   void add_dimension(size_t d) {
+    // A parameter of few values is a kind; one of many is a number, as bits are.
     add_values(
         sizes_.names[d], sizes_.parameter[d] ? -0.1 : 0, [d](const SurveyedCase& c) { return c.shape[d]; },
-        !sizes_.parameter[d]);
+        sizes_.parameter[d] ? 5 : 2);
   }
 
   void add_pair(size_t d, size_t e) {
@@ -128,7 +134,7 @@ class Search {
     add(a + " > " + b, 1.6, [=](const SurveyedCase& c) { return c.shape[d] > c.shape[e]; });
     add(a + " < " + b, 1.6, [=](const SurveyedCase& c) { return c.shape[d] < c.shape[e]; });
     add_values(
-        a + "*" + b, 0.7, [=](const SurveyedCase& c) { return c.shape[d] * c.shape[e]; }, true);
+        a + "*" + b, 0.7, [=](const SurveyedCase& c) { return c.shape[d] * c.shape[e]; }, 2);
   }
 
   void add_inputs() {

@@ -10,7 +10,8 @@
 
 namespace klab {
 
-/// How the values of one output differ from the reference at the smallest case with wrong values.
+/// How the values of one output differ from the reference at the smallest case with wrong values, of several elements if there
+/// is one.
 struct WrongValues {
   std::string tensor;  // empty: no case has wrong values
   std::vector<int64_t> shape;
@@ -21,6 +22,7 @@ struct WrongValues {
   int64_t zero = 0;      // 0 where another value is expected
   double relative = 0;   // the largest relative error of the wrong elements that are finite
   double factor = 0;     // got / expected if that is one number for all elements; 0 if not
+  double change = 0;     // the same of what is added to a tensor that is read and written; 0 if not
   double offset = 0;     // got - expected if that is one number for all elements; 0 if not
   int64_t shift = 0;     // wrong element i holds what element i + shift should; 0 if not
   double limit = 0;      // the value at which larger ones stop: 65504; 0 if there is none
@@ -35,6 +37,7 @@ struct Survey {
 struct SurveyOptions {
   uint64_t seed = 1;
   std::vector<int64_t> shape;  // the shape at which it failed; empty: unknown
+  std::string inputs;          // Failure::inputs: the pattern that it names is tried more often
   bool watched = false;        // CUDA on the host: watch every access, since that is what found it
   double seconds = 6;          // no further shape starts after this time
 };

@@ -97,12 +97,13 @@ Match match(const std::vector<char>& bytes, const Buffer& reference, const std::
   return m;
 }
 
-/// How outputs differ from the reference as a whole.
-std::string in_the_large(const std::vector<char>& bytes, const Buffer& reference) {
+/// How outputs differ from the reference as a whole. `before`: what they held, if they are read as well; then the change counts.
+std::string in_the_large(const std::vector<char>& bytes, const Buffer& reference, const Buffer* before) {
   double dot = 0, got2 = 0, want2 = 0, error2 = 0;
   const auto count = int64_t(bytes.size() / 4);
   for (int64_t i = 0; i < count; ++i) {
-    const double got = load(Element::f32, bytes.data(), i), want = reference.as<double>()[i];
+    const double old = before != nullptr ? load(Element::f32, before->data(), i) : 0;
+    const double got = load(Element::f32, bytes.data(), i) - old, want = reference.as<double>()[i] - old;
     if (!std::isfinite(got) || !std::isfinite(want)) return "";
     dot += got * want;
     got2 += got * got;
@@ -112,14 +113,17 @@ std::string in_the_large(const std::vector<char>& bytes, const Buffer& reference
   if (count < 2 || !(want2 > 0)) return "";
   const double gain = dot / want2, left2 = std::max(got2 - gain * dot, 0.0);
   if (left2 <= 1e-2 * error2 && gain != 1)
-    return fmt::format("; all values are {:.6g} times what they should be", gain);
-  const double relative = std::sqrt(error2 / want2);
+    return fmt::format("; all {} are {:.6g} times what they should be",
+                       before != nullptr ? "changes" : "values", gain);
+  const double relative = std::sqrt(error2 / want2);  // of changes, if the outputs are changed in place
   // A norm that few elements make says nothing about arithmetic.
   const auto most_err_by = [&](double least) {
     int64_t erring = 0;
     for (int64_t i = 0; i < count; ++i) {
-      const double want = reference.as<double>()[i];
-      erring += std::abs(load(Element::f32, bytes.data(), i) - want) > least * std::abs(want) ? 1 : 0;
+      const double want =
+          reference.as<double>()[i] - (before != nullptr ? load(Element::f32, before->data(), i) : 0);
+      const double whole = reference.as<double>()[i];
+      erring += std::abs(load(Element::f32, bytes.data(), i) - whole) > least * std::abs(want) ? 1 : 0;
     }
     return 2 * erring > count;
   };
@@ -219,7 +223,9 @@ std::string resemblance(const Op& op, ShapeView shape, const std::vector<TensorS
                         const Given& given, const OutputBytes& outputs, const std::string& tensor) {
   std::string text;
   each_output(specs, [&](size_t output, size_t k) {
-    if (specs[k].name == tensor) text = in_the_large(outputs[output], given.reference[k]);
+    if (specs[k].name == tensor)
+      text = in_the_large(outputs[output], given.reference[k],
+                          specs[k].role == Role::accumulate ? &given.inputs[k] : nullptr);
   });
   if (text.empty() || text.find("times") != std::string::npos) return text;
   if (const auto named = Suspects(op, shape, specs, given).judge(outputs, {}))

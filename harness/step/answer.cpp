@@ -241,6 +241,7 @@ class Check {
       case Ended::How::cannot_start:
         return void(end(Outcome::harness, ended.words));
       case Ended::How::signalled:
+        answer_.printed = words.others;
         locate_crash(", at " + words.place);
         return void(end(Outcome::crashes,
                         words.guard.empty() ? signal_name(ended.code) + " while " + stage : words.guard));

@@ -20,6 +20,7 @@ class Doctor {
   Doctor(const Step& step, const Answer& a) : step_(step), a_(a) {}
 
   std::vector<Diagnosis> run() {
+    look_at_last_words();
     if (a_.failure) look_at_failure(*a_.failure);
     if (a_.outcome == Outcome::crashes) look_at_crash();
     if (a_.outcome == Outcome::stale_results)
@@ -40,6 +41,22 @@ class Doctor {
   }
 
  private:
+  /// What the C library says when it finds its own notes between allocations overwritten.
+  void look_at_last_words() {
+    static const std::regex damage(
+        "(malloc|free|realloc|munmap_chunk)\\(\\): [^\n]*|malloc_consolidate[^\n]*|corrupted [^\n]*|double "
+        "free[^\n]*"
+        "|stack smashing detected");
+    std::smatch said;
+    if (a_.good() || !std::regex_search(a_.printed, said, damage)) return;
+    add("written beyond an array",
+        fmt::format("The C library ended it (\"{}\"), since something was written beyond the end of an "
+                    "array, its own "
+                    "or an output, "
+                    "or freed twice. Compare the size of each array with the largest index that is written.",
+                    said.str()));
+  }
+
   void add(const char* mistake, std::string sentence) {
     const std::string lab = step_.lab->id.substr(0, 2);
     list_.push_back({mistake, std::move(sentence), "klab explain " + lab + " " + section_name(*step_.own)});
@@ -72,7 +89,10 @@ class Doctor {
               "divides included?");
     if (f.fault != Fault::wrong_value && f.fault != Fault::non_finite) return;
     look_at_inputs(f);
-    look_at_values(f);
+    if (f.fault == Fault::non_finite)
+      look_at_non_finite(f);
+    else
+      look_at_values(f);
     if (list_.empty()) look_at_pattern(f);
   }
 
@@ -106,15 +126,33 @@ class Doctor {
           "It is right with ordinary inputs and wrong where a few are huge. What was rounded off while "
           "something large was in a sum stays when that is subtracted again: let nothing in that must come "
           "out.");
+    if (list_.empty() && f.fault == Fault::wrong_value && !has(f.inputs, "random inputs") &&
+        nearly(f.got, f.expected))
+      inaccurate("Random inputs pass, and the first digits are right.");
+  }
+
+  /// Infinities and NaN, which other wrong values of the survey say nothing about.
+  void look_at_non_finite(const Failure& f) {
+    const bool negative = f.got.starts_with("-"), opposite = negative && !f.expected.starts_with("-");
+    if (has(f.got, "inf"))
+      return add(
+          "an overflow",
+          std::string("It became infinite on the way: ") +
+              (opposite ? "the logarithm of a sum whose terms all vanished, or " : "") +
+              "a sum, a power or a quotient outgrew the largest float, 3.4e38, though the result would not. "
+              "What keeps the arguments small, such as a maximum subtracted first?");
+#if defined(__x86_64__)
+    // Processors of this kind make a NaN negative; those that lie around inputs and in outputs are positive.
+    if (negative && !has(f.inputs, "not finite"))
+      add("an operation without a result",
+          "This NaN was computed, not read: 0 / 0, infinity minus infinity or times 0, the root or logarithm "
+          "of a "
+          "negative number. Is a divisor 0 at first, such as a count that is raised too late?");
+#endif
   }
 
   /// What the values themselves show.
   void look_at_values(const Failure& f) {
-    if (f.fault == Fault::non_finite && has(f.got, "inf"))
-      return add(
-          "an overflow",
-          "It became infinite on the way: a sum, a power or a quotient outgrew the largest float, 3.4e38, "
-          "though the result would not. What keeps the arguments small, such as a maximum subtracted first?");
     if (!a_.survey || a_.survey->values.tensor.empty()) {
       if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
         inaccurate("Its first digits are right.");
@@ -140,6 +178,12 @@ class Doctor {
               "Every value is {:.6g} times what it should be: a factor forgotten, applied twice, or one of "
               "other numbers.",
               v.factor));
+    if (v.change != 0)
+      return add(
+          v.change == -1 ? "a sign" : "one factor",
+          fmt::format("What is added to each value is {:.4g} times what it should be: a factor forgotten, "
+                      "applied twice, or one of other numbers.",
+                      v.change));
     if (v.offset != 0)
       return add("one term",
                  fmt::format("Every value is off by {:.6g}: one term too many or too few.", v.offset));
@@ -160,6 +204,7 @@ class Doctor {
   }
 
   void inaccurate(const std::string& why) {
+    if (!list_.empty()) return;  // another mistake explains the digits that are lost
     add("not accurate enough", why +
                                    " Digits are lost: a difference of nearly equal numbers (cancellation), "
                                    "an approximation with too few terms, "
@@ -188,6 +233,13 @@ class Doctor {
           "Outputs hold NaN before the call, and so does what lies around the inputs: either this element "
           "has no owner (does the grid, or the loop, reach the last one?), or it was made from a place "
           "beside the input.");
+    else if (common_text(a_).empty() && a_.survey && a_.survey->failed > 0 && a_.survey->passed > 0)
+      add("it depends on the values", fmt::format("{} of {} cases fail, and neither sizes nor kinds of input "
+                                                  "tell which: the numbers do. Digits are "
+                                                  "lost where nearly equal numbers are subtracted "
+                                                  "(cancellation), or a comparison decides otherwise "
+                                                  "where two are equal.",
+                                                  a_.survey->failed, a_.survey->failed + a_.survey->passed));
     else if (common_text(a_).empty())
       add("no pattern in the values",
           "Take the smallest failing size, write down by hand which inputs this one output needs, and "

@@ -248,6 +248,7 @@ int judge_step(const JudgeJob& job) {
     say({{"survey", to_json(survey(*step.op, *yours,
                                    {.seed = job.seed,
                                     .shape = at,
+                                    .inputs = result.failures.front().inputs,
                                     .watched = result.failures.front().fault == Fault::finding}))}});
   }
   if (result.passed() && job.time) {

@@ -37,7 +37,9 @@ inline void expect_first_sentence(const Planted& planted) {
   Answer a;
   a.failure = result.failures.front();
   a.outcome = a.failure->fault == Fault::crashed ? Outcome::crashes : Outcome::wrong;
-  a.survey = survey(*op, *variant, {.shape = at, .watched = a.failure->fault == Fault::finding});
+  a.survey =
+      survey(*op, *variant,
+             {.shape = at, .inputs = a.failure->inputs, .watched = a.failure->fault == Fault::finding});
   Step step;
   static const Lab kNone{.id = "00_none"};
   step.lab = lab_of(variant->op) != nullptr ? lab_of(variant->op) : &kNone;

@@ -43,6 +43,17 @@ TEST(InCommon, FindsTheSimplestProperty) {
                "m mod 16 > 0 or n mod 16 > 0");
 }
 
+TEST(InCommon, FindsRemaindersOfParametersThatAreNumbers) {
+  std::vector<SurveyedCase> cases;
+  for (const int64_t bits : {1, 8, 13, 16, 24, 31, 32, 45, 64})
+    for (const int64_t n : {1, 7, 64, 300})
+      for (int64_t twice = 0; twice < 2; ++twice)
+        cases.push_back({.shape = {n, bits}, .failed = bits % 8 != 0});
+  const std::string text =
+      in_common({.names = {"n", "bits"}, .parameter = {false, true}, .tiles = {}}, cases);
+  EXPECT_NE(text.find("have bits mod 8 > 0, none"), std::string::npos) << text;
+}
+
 TEST(InCommon, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(common_of([](auto&) { return false; }), "");
   EXPECT_EQ(common_of([](auto&) { return true; }), "all 204 cases fail, whatever their sizes and inputs");

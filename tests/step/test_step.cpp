@@ -444,8 +444,64 @@ TEST(StepDiagnosis, GuessesRestOnTheValues) {
   EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1}), "");  // no evidence, no guess
   EXPECT_EQ(common_text(a), "All 3 failing cases have n odd.");
   EXPECT_TRUE(diagnosis_text(a, {}).starts_with("All 3 failing cases have n odd.\n"));
+  EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1, .change = 2}), "one factor");
   a.unset = {{.line = 7, .text = "float sum;"}};
   EXPECT_EQ(mistake({.tensor = "c", .wrong = 5, .relative = 1e-4}), "read before set");
+}
+
+TEST(StepDiagnosis, NaNAndInfinitiesAreNoRoundingErrors) {
+  Answer a;
+  a.outcome = Outcome::wrong;
+  // Values of another case of the survey, which are nearly right, explain no NaN.
+  a.survey = Survey{
+      .failed = 3, .passed = 4, .values = {.tensor = "c", .elements = 9, .wrong = 9, .relative = 1e-4}};
+  const auto mistake = [&](const char* expected, const char* got, const char* inputs) {
+    a.failure = Failure{
+        .fault = Fault::non_finite, .tensor = "c", .expected = expected, .got = got, .inputs = inputs};
+    return first_mistake("05.03", a);
+  };
+#if defined(__x86_64__)
+  EXPECT_EQ(mistake("1", "-nan", "n=1, random inputs"), "an operation without a result");
+#endif
+  EXPECT_EQ(mistake("1", "nan", "n=1, random inputs"), "not written, or read outside");
+  EXPECT_EQ(mistake("1", "inf", "n=1, huge inputs"), "an overflow");
+  EXPECT_EQ(mistake("-1", "-inf", "n=1, huge inputs"), "an overflow");
+  EXPECT_EQ(mistake("1", "-inf", "n=1, huge inputs"), "an overflow");
+  EXPECT_NE(diagnose(find_step("05.03"), a).front().sentence.find("logarithm"), std::string::npos);
+}
+
+TEST(StepDiagnosis, FirstDigitsThatAreRightWithSomeInputsOnly) {
+  Answer a;
+  a.outcome = Outcome::wrong;
+  a.failure = Failure{.fault = Fault::wrong_value,
+                      .tensor = "rstd",
+                      .expected = "316.22777",
+                      .got = "316.124847",
+                      .inputs = "n=1 c=1025, constant inputs"};
+  a.survey = Survey{.values = {.tensor = "y", .elements = 9, .wrong = 9, .relative = 1}};
+  EXPECT_EQ(first_mistake("07.02", a), "not accurate enough");
+  a.failure->got = "200";
+  EXPECT_EQ(first_mistake("07.02", a), "no pattern in the values");
+  // Cases fail here and there.
+  a.survey->failed = 3;
+  a.survey->passed = 40;
+  EXPECT_EQ(first_mistake("07.02", a), "it depends on the values");
+}
+
+TEST(StepDiagnosis, WhatTheCLibraryFindsDamaged) {
+  Answer a;
+  a.outcome = Outcome::crashes;
+  a.text = "SIGABRT while checking";
+  EXPECT_EQ(first_mistake("12.02", a), "");
+  for (const char* words :
+       {"free(): invalid next size (normal)", "malloc(): corrupted top size", "corrupted size vs. prev_size",
+        "double free or corruption (out)", "munmap_chunk(): invalid pointer",
+        "*** stack smashing detected ***: terminated"}) {
+    a.printed = words;
+    EXPECT_EQ(first_mistake("12.02", a), "written beyond an array") << words;
+  }
+  a.printed = "freed 3 blocks";
+  EXPECT_EQ(first_mistake("12.02", a), "");
 }
 
 TEST(StepPlaces, DeclarationsWithoutAValueAreFound) {
