@@ -1,4 +1,5 @@
-"""The workflow of examples/own_kernels, run here with programs that answer as `regress` does."""
+"""The workflow of examples/own_kernels, run here: `quick` with programs that answer as `regress` does, `whole` with real ones, built
+from a base and a head."""
 import os
 import re
 import subprocess
@@ -6,7 +7,7 @@ import sys
 
 from workflow import Runner, parse
 
-klab, root, build, tmp = sys.argv[1:5]
+part, klab, root, build, tmp = sys.argv[1:6]
 file = os.path.join(root, "examples", "own_kernels", ".github", "workflows", "speed.yml")
 text = open(file, encoding="utf-8").read()
 workflow = parse(text)
@@ -111,5 +112,37 @@ def quick():
         must(runner.context["steps.processor.outputs.isa"] == isas[1], f"the instruction set is not {isas[1]}", runner)
 
 
-quick()
+def whole():
+    repository = os.path.join(tmp, "repository")
+    subprocess.run(["cp", "-r", os.path.join(root, "examples", "own_kernels"), repository], check=True)
+    git(repository, "init", "-q", "-b", "main")
+    base = commit(repository, "base")
+    rung = os.path.join(repository, "kernels", "swiglu_fwd", "cuda", "01_one_each.cu")
+    source = open(rung, encoding="utf-8").read()
+    with open(rung, "a", encoding="utf-8") as out:
+        out.write("// the same\n")
+    same = commit(repository, "same")
+    # Another load for every element. Counts have no noise, so the verdict does not depend on what else runs here.
+    slower = source.replace("if (i < n) y[i] =", "if (i < n) (void)static_cast<const volatile float*>(a)[n - 1 - i], y[i] =")
+    must(slower != source, "the rung has other lines now; plant the slowdown anew")
+    with open(rung, "w", encoding="utf-8") as out:
+        out.write(slower)
+    slow = commit(repository, "slower")
+    # klab as its own build installs it.
+    isas = open(os.path.join(build, "isas.txt"), encoding="utf-8").read().splitlines()
+    kept = os.path.join(tmp, "caches", f"klab-Linux-{isas[1]}-v0.1")
+    os.makedirs(os.path.dirname(kept))
+    subprocess.run(["cmake", "--install", build, "--prefix", kept], check=True, stdout=subprocess.DEVNULL)
+    tools = os.path.join(tmp, "tools")
+    first = job("same", repository, base, same, tools, MINUTES="0.5")
+    must(first.good, "a head that is no slower fails the job", first)
+    must("Build the base" in first.ran and "Install klab" not in first.ran, "other steps ran than with klab from the cache", first)
+    must("swiglu_fwd" in first.summary, "the summary holds no table", first)
+    second = job("slower", repository, base, slow, tools, MINUTES="0.5")
+    must(not second.good, "a slower head passes", second)
+    must("Build the base" not in second.ran, "the base is built again", second)
+    must("SLOWER" in second.summary and "::error title=Slower::" in second.output, "the slowdown is not named", second)
+
+
+{"quick": quick, "whole": whole}[part]()
 sys.exit(len(faults) > 0)
