@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kMega = 1'000'000;
 constexpr int64_t kLargePage = 2 << 20, kSmallTensor = 1 << 20;  // bytes, of memory.cpp and backend.cpp
-// What ceilings are measured with (stage_ceilings.h keeps to it): arrays in memory of several kinds, tables, and loops.
-constexpr int64_t kCeilings = StageCeilings::kMostBytes + 25 * kMega;
+// What measuring ceilings takes in addition to the arrays of stage_ceilings.h.
+constexpr int64_t kCeilingLoops = 25 * kMega;
 // Threads' stacks, plans, names, what the library keeps of what was given back: measured as 20 MB or so.
 constexpr int64_t kLoose = 32 * kMega;
 
@@ -89,6 +89,11 @@ int64_t bytes_to_time(const std::vector<PlannedCall>& calls, int64_t cold) {
   return most;
 }
 
+int64_t ceiling_bytes(const std::vector<PlannedCall>& calls) {
+  return kCeilingLoops +
+         (calls.empty() ? StageCeilings::kMostBytes : StageCeilings::bytes_of(calls, omp_get_max_threads()));
+}
+
 std::string pictures_text(const MemoryFacts& f, const MemoryChoice& c) {
   const auto all = int64_t(f.scene->train.size());
   if (c.resident == 0) return fmt::format("all {} for training, {} for testing", all, f.scene->test.size());
@@ -120,19 +125,29 @@ MemoryAccount memory_account(const MemoryFacts& f, const MemoryChoice& c) {
   } else if (scene.on_the_disk()) {
     decoding = PicturePool::bytes_to_decode(scene.train, {.workers = omp_get_max_threads()});
   }
-  int64_t largest = 0;  // test view
-  for (const View& v : scene.test) largest = std::max(largest, v.pixels());
+  int64_t largest = 0, reading = 0;  // a test view, and reading it where it is still on the disk
+  for (const View& v : scene.test) {
+    largest = std::max(largest, v.pixels());
+    if (c.resident > 0 && v.source) reading = std::max(reading, v.source->bytes_to_read);
+  }
   const OfLists lists = f.trainer > 0 ? OfLists{} : of_lists(f, c.config);
   const int64_t trainer = f.trainer + lists.table + lists.optimizer + lists.grid + lists.batch;
   const int64_t model = f.trainer > 0 ? f.model : lists.table;
   const int64_t drawing = f.trainer > 0 ? 0 : Renderer::bytes_of(c.config, c.pixels);
-  // Three phases: before the first step, during the steps, and after the last one. The largest counts.
-  const int64_t beside = (c.ceilings ? kCeilings : 0) + std::max(model, f.resumed);
+  // Three phases: before the first step, during the steps, and after the last one. The largest counts. What the
+  // evaluation will take is timed before ceilings are measured.
+  const int64_t probe = f.trainer > 0 || !f.evaluated || scene.test.empty()
+                            ? 0
+                            : Renderer::bytes_of(c.config, std::min(kProbePixels, c.pixels));
+  const int64_t ceilings = c.ceilings ? ceiling_bytes(f.timed) : 0;
+  const int64_t beside = std::max(ceilings, probe) + std::max(model, f.resumed);
   const int64_t before = std::max(bytes_to_time(f.timed, c.cold) + f.resumed - trainer, int64_t{0});
   const int64_t behind = f.evaluated && !scene.test.empty()
-                             ? model + drawing + 72 * largest + (c.ceilings ? kCeilings : 0) - trainer
+                             ? model + std::max(drawing + 72 * largest, reading) + ceilings - trainer
                              : 0;
   const int64_t scratch = std::max({beside, before, behind, int64_t{0}});
+  // All pictures are decoded before there is a trainer.
+  if (c.resident == 0) decoding = std::max(decoding + f.resumed - trainer - scratch, int64_t{0});
   MemoryAccount account;
   account.shares = {{"program", program, "code, libraries, stacks"},
                     {"pictures", pictures + decoding + f.load_room, pictures_text(f, c)}};

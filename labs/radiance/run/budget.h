@@ -75,6 +75,9 @@ struct MemoryBudget {
 };
 MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program);
 
+/// Pixels at a time of the pictures that time the evaluation before the first step, at most.
+inline constexpr int64_t kProbePixels = 512;
+
 /// The smallest batch to shrink to, samples.
 inline constexpr int64_t kLeastBatch = 1024;
 

@@ -1,5 +1,6 @@
 #include "labs/radiance/run/stage_ceilings.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,22 @@ struct StageCeilings::Known {
   std::vector<double> samples;
   int last = -1;  // number of its latest sample
 };
+
+int64_t StageCeilings::bytes_of(std::span<const PlannedCall> calls, int threads) {
+  std::map<std::string, int64_t> sets;  // of the largest call that has such a ceiling
+  for (const PlannedCall& call : calls) {
+    const LabOp* op = find_op(call.op);
+    if (op == nullptr) continue;
+    for (const Roof& roof :
+         roofs_of(*op, {.name = call.op, .shape = call.shape, .cache = Cache::hot}, threads)) {
+      int64_t& bytes = sets[name_of(roof.ceiling)];
+      bytes = std::max(bytes, roof.ceiling.working_set);
+    }
+  }
+  int64_t sum = 0;
+  for (const auto& [name, bytes] : sets) sum += bytes;
+  return std::min(sum, kMostBytes);
+}
 
 StageCeilings::StageCeilings(int threads) : threads_(threads) {}
 StageCeilings::~StageCeilings() = default;

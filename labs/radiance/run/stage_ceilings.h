@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 
+#include "harness/program/call_times.h"
 #include "harness/program/profile.h"
 
 namespace klab {
@@ -28,6 +30,8 @@ class StageCeilings {
   /// Samples the ceiling of each resource that a stage with one op needs. Takes about `seconds` each, more for a
   /// new ceiling; stages share them.
   void sample(const Profile& profile, double seconds = 0.01);
+  /// Returns the bytes of the samplers' arrays for stages that make these calls, at most.
+  static int64_t bytes_of(std::span<const PlannedCall> calls, int threads);
   int samples() const { return samples_; }
   /// Names of the ceilings that were left out because of kMostBytes.
   const std::set<std::string>& left_out() const { return left_out_; }
