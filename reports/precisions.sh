@@ -53,7 +53,7 @@ for seed in ${SEEDS:-1 2 3}; do
     [[ -e $run/result.json ]] && grep -q '"score"' "$run/result.json" && continue
     rm -rf "$run"
     echo "training  $precision, seed $seed, $seconds s" >&2
-    "$klab" train "$scene" --precision "$precision" --seed "$seed" --seconds "$seconds" --out "$run" >"$run.txt" 2>"$run.log" ||
+    "$klab" train "$scene" --precision "$precision" --seed "$seed" --seconds "$seconds" --score all --out "$run" >"$run.txt" 2>"$run.log" ||
       { tail -n 3 "$run.log" >&2; echo "$run: was not trained; its log is $run.log" >&2; exit 1; }
   done
 done

@@ -136,7 +136,7 @@ train_run() {  # FILE OPTION...: a run's result.json becomes the file
   shift
   say "$klab train built-in $*"
   rm -rf "$tmp/trained"
-  if "$klab" train built-in "$@" --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
+  if "$klab" train built-in "$@" --score all --out "$tmp/trained" >"$tmp/train.txt" 2>&1; then
     mkdir -p "$out/train"
     cp "$tmp/trained/result.json" "$out/train/.new" && mv "$out/train/.new" "$out/train/$file"
   else

@@ -17,6 +17,7 @@
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/trained_on.h"
 #include "labs/radiance/splat/ply.h"
 
@@ -30,7 +31,7 @@ void share_processor(const Ranks& ranks) {
 }
 
 struct Values {
-  std::string model, scene, plan = "best", backend = "cpu";
+  std::string model, scene, plan = "best", backend = "cpu", score = "all";
   SceneOptions reading;
   bool json = false;
 };
@@ -66,6 +67,7 @@ int eval(Values& v) {
   v.reading.pinhole = of_a_world;  // as klab splat, which writes such files, learns and scores them
   if (words) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   Scene scene = load_scene(v.scene, v.reading);
+  ScoreScope scope = begin_scope(scene.test, score_seconds_from(v.score));
   if (of_a_world) loaded = load_field_model(file, &scene);
   const FieldModel& model = *loaded;
   require_picture_plan(v.plan, model, where);
@@ -76,19 +78,28 @@ int eval(Values& v) {
   const PictureMaker pictures(model, v.plan, where, times,
                               picture_plan_of_all(ranks, v.plan, model, where, times));
   if (words) fmt::print("{}", pictures.plan().text());
-  const auto count = int64_t(scene.test.size());
+  if (scene.test.empty())
+    throw std::runtime_error(
+        fmt::format("{} has no views for testing: --holdout 8 takes every eighth", v.scene));
+  std::array<double, 1> pixel{ranks.first() ? seconds_per_pixel(pictures.render(), scene.test.front().camera)
+                                            : 0};
+  ranks.broadcast(pixel);
+  choose_views(scope, scene.test, pixel[0] / double(ranks.size()));
+  if (words) fmt::print("{}", scope_text(scope, pixel[0] / double(ranks.size())));
+  std::fflush(stdout);
+  const auto count = int64_t(scope.views.size());
   if (count < ranks.size())
     throw std::runtime_error(fmt::format("{} processes for {} test views; start fewer", ranks.size(), count));
-  const Camera first = count > 0 ? scene.test.front().camera : Camera();
-  const std::vector<View> mine = views_of_rank(ranks, std::move(scene.test));
+  const ScoreScope mine = part_of(scope, ranks.rank(), ranks.size());
   // A single process prints while it evaluates; with several, the first prints everything at the end.
   const bool at_once = words && ranks.size() == 1;
   const auto each = [&](const View&, const Picture&, const ViewScore& s) {
     if (at_once) print(s);
   };
   const bool black = model.placement().black;
-  const Evaluation all = together({evaluate(pictures.render(), black, mine, each), ""}, ranks, count,
-                                  first.width, first.height, black);
+  const Score own = score_of(score_views(pictures.render(), black, scene.test, mine, each), scope.width,
+                             scope.height, black, scored_by(scope));
+  const Evaluation all = together({own, ""}, ranks, scope, black);
   ranks.wait_for_all();
   if (!ranks.first()) return exit_ok;
   const Score& score = all.score.value();
@@ -110,6 +121,9 @@ std::function<int()> setup_eval(CLI::App& app) {
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
   add_backend(app, v->backend);
+  app.add_option(
+      "--score", v->score,
+      "all (default): every test view at its full size; or seconds that it may take, as of klab train");
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   add_json(app, v->json, {{"evaluation", ""}}, "print as JSON");

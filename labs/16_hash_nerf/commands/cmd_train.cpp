@@ -17,6 +17,7 @@
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/tune/use_tuned.h"
 
@@ -28,7 +29,7 @@ struct Values {
   double seconds = 0, more = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure;
+  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure, score;
   LossScaleSettings loss_scale;
   std::string scale_text;
   int64_t resident = 0, parts = 1;
@@ -88,6 +89,10 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   }
   if (given("--memory")) run.memory = memory_of(v.memory);
   if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
+  if (given("--score")) run.score = score_seconds_from(v.score);
+  if (given("--score") && v.no_eval)
+    throw std::invalid_argument(
+        "--score says how test views are scored, and --no-eval leaves it out: give one of them");
   if (given("--resident")) run.resident = v.resident;
   if (given("--parts")) run.parts = v.parts;
   run.recompute = v.recompute;
@@ -171,6 +176,10 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_flag("--tune", v->tune,
                "with the batch that klab tune --batch has found for a run of --seconds; where it has not, it "
                "is found first");
+  app.add_option(
+      "--score", v->score,
+      "seconds that the evaluation on the test views may take (default 60): views of at most 800 pixels a "
+      "side, fewer or smaller ones where these take longer; or all: every view at its full size");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");

@@ -112,6 +112,7 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
     const auto begin = std::chrono::steady_clock::now();
     Picture picture = render(view.camera);
     ViewScore s;
+    s.view = int64_t(scores.size());
     s.name = view.name;
     s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const std::vector<float> truth = ground_truth(view, black);
@@ -124,8 +125,9 @@ Score evaluate(const std::function<Picture(const Camera&)>& render, bool black, 
   return score_of(std::move(scores), views.front().camera.width, views.front().camera.height, black);
 }
 
-Score score_of(std::vector<ViewScore> views, int width, int height, bool black) {
-  Score score;
+Score score_of(std::vector<ViewScore> views, int width, int height, bool black, const Scored& scored) {
+  Score score{.scored = scored};
+  if (scored.of == 0) score.scored.of = int64_t(views.size());
   double most_without = 0;  // share of a view's pixels
   double ssim_sum = 0;      // sum over the views that have one: a mask may leave no window
   int with_ssim = 0;
@@ -136,10 +138,16 @@ Score score_of(std::vector<ViewScore> views, int width, int height, bool black) 
     score.seconds += s.seconds / double(views.size());
   }
   score.ssim = with_ssim > 0 ? ssim_sum / with_ssim : 0;
+  const std::string which = int64_t(views.size()) == score.scored.of
+                                ? fmt::format("all {}", views.size())
+                                : fmt::format("{} evenly spread of {}", views.size(), score.scored.of);
+  const std::string reduced = scored.reduced > 1 ? fmt::format(" (reduced by {} from {}x{})", scored.reduced,
+                                                               scored.full_width, scored.full_height)
+                                                 : "";
   score.protocol = fmt::format(
-      "mean over all {} test views of each view's PSNR and SSIM, {}x{}, on {}, sRGB clipped to 8 bits; no "
+      "mean over {} test views of each view's PSNR and SSIM, {}x{}{}, on {}, sRGB clipped to 8 bits; no "
       "test view was trained on",
-      views.size(), width, height, black ? "black" : "white");
+      which, width, height, reduced, black ? "black" : "white");
   if (most_without > 0)
     score.protocol +=
         fmt::format("; pixels without a ray or behind a mask, up to {:.1f} % of a view, are left out",

@@ -25,20 +25,29 @@ double ssim(std::span<const float> a, std::span<const float> b, int width, int h
 std::vector<float> ground_truth(const View& view, bool black);
 
 struct ViewScore {
+  int64_t view = 0;  // its number among those that were to be scored
   std::string name;
   double psnr = 0, ssim = 0;
   double seconds = 0;   // to render
   double left_out = 0;  // share of its pixels that is masked or without a ray
 };
 
+/// What of a scene's test views a score is about; the default says nothing, so that all views are meant.
+struct Scored {
+  int64_t of = 0;                       // test views of the scene; 0: those that were scored
+  int reduced = 1;                      // factor by which the first view was made smaller in each direction
+  int full_width = 0, full_height = 0;  // of the first view before that
+};
+
 struct Score {
   std::vector<ViewScore> views;
+  Scored scored;
   double psnr = 0, ssim = 0, seconds = 0;  // means over the views
   std::string protocol;                    // readable description
 };
 
 /// Returns means and protocol for views in this order; `width` x `height` is the size of the first one.
-Score score_of(std::vector<ViewScore> views, int width, int height, bool black);
+Score score_of(std::vector<ViewScore> views, int width, int height, bool black, const Scored& scored = {});
 
 using EachView = std::function<void(const View&, const Picture&, const ViewScore&)>;
 

@@ -68,7 +68,8 @@ bool train_apart(const fs::path& below, const ApartRun& run) {
   if (begun) {
     arguments.insert(arguments.end(), {"--resume", folder.string()});
   } else {
-    arguments.insert(arguments.end(), {run.scene, "--out", folder.string()});
+    // Runs that are compared are scored alike, however fast each is.
+    arguments.insert(arguments.end(), {run.scene, "--out", folder.string(), "--score", "all"});
     arguments.insert(arguments.end(), run.given.begin(), run.given.end());
   }
   const std::string length = run.seconds > 0 ? fmt::format("{}", run.seconds) : fmt::format("{}", run.steps);

@@ -51,25 +51,46 @@ class Pace {
 
 }  // namespace
 
+std::vector<ViewScore> score_views(const std::function<Picture(const Camera&)>& render, bool black,
+                                   std::span<const View> test, const ScoreScope& scope,
+                                   const EachView& each) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  std::vector<ViewScore> scores;
+  for (const int64_t i : scope.views) {
+    evaluate(render, black, test.subspan(size_t(i), 1),
+             [&](const View& view, const Picture& picture, ViewScore score) {
+               score.view = i;
+               if (each) each(view, picture, score);
+               scores.push_back(std::move(score));
+             });
+    if (std::chrono::duration<double>(Clock::now() - begin).count() >= scope.seconds) break;
+  }
+  std::ranges::sort(scores, {}, &ViewScore::view);
+  return scores;
+}
+
 Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, const std::optional<Plan>& given,
-                        CallTimes& times, std::span<const View> views, int64_t pixels,
-                        const std::filesystem::path& folder, const ViewShare& share) {
-  const bool asked_before = stop_requested;
+                        CallTimes& times, std::span<const View> test, int64_t pixels,
+                        const std::filesystem::path& folder, const ScoreScope& scope,
+                        const std::vector<int64_t>& scored) {
+  const bool asked_before = stop_requested, black = model.placement().black;
+  if (scope.views.empty()) return {Score{.scored = scored_by(scope)}, ""};
   for (; pixels >= kLeastPixelsEvaluation; pixels /= 2) {
-    int index = share.first;
     size_t done = 0;
-    Pace pace(views.size());
+    Pace pace(scope.views.size());
     const auto each = [&](const View& view, const Picture& picture, const ViewScore& score) {
       if (stop_requested && !asked_before) throw Stopped();
-      if (index < kShown)
-        save_comparison(folder / fmt::format("test_{}.png", index), view, picture, model.placement().black);
-      index += share.stride;
-      if (share.first == 0) pace.done(++done, score.psnr);
+      if (const auto place = std::ranges::count_if(scored, [&](int64_t i) { return i < score.view; });
+          place < kShown)
+        save_comparison(folder / fmt::format("test_{}.png", place), view, picture, black);
+      if (scope.views.front() == scored.front()) pace.done(++done, score.psnr);
     };
     try {
       const MemoryOwner owner("scratch");
       const PictureMaker pictures(model, "best", where, times, given, pixels);
-      return {evaluate(pictures.render(), model.placement().black, views, each), ""};
+      std::vector<ViewScore> scores = score_views(pictures.render(), black, test, scope, each);
+      return {score_of(std::move(scores), scope.width, scope.height, black, scored_by(scope)), ""};
     } catch (const Stopped&) {
       stop_heeded();
       return {};
@@ -81,7 +102,7 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
 
 namespace {
 
-// Writes a line for each view with all digits: its numbers, then the name, which may contain anything except
+// Writes a line for each view with all digits: its number and scores, then the name, which may contain anything except
 // a line's end.
 std::string lines_of(const Evaluation& e) {
   if (!e.score) return "no " + e.why;
@@ -89,14 +110,17 @@ std::string lines_of(const Evaluation& e) {
   for (const ViewScore& v : e.score->views) {
     std::string name = v.name;
     std::ranges::replace(name, '\n', ' ');
-    text += fmt::format("{:.17g} {:.17g} {:.17g} {:.17g} {}\n", v.psnr, v.ssim, v.seconds, v.left_out, name);
+    text += fmt::format("{} {:.17g} {:.17g} {:.17g} {:.17g} {}\n", v.view, v.psnr, v.ssim, v.seconds,
+                        v.left_out, name);
   }
   return text;
 }
 
 ViewScore view_from(const std::string& line) {
   ViewScore v;
-  const char* at = line.c_str();
+  char* number_end = nullptr;
+  v.view = std::strtoll(line.c_str(), &number_end, 10);
+  const char* at = number_end;
   for (double* number : {&v.psnr, &v.ssim, &v.seconds, &v.left_out}) {
     char* end = nullptr;
     *number = std::strtod(at, &end);
@@ -126,27 +150,16 @@ Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel
   return *plan;
 }
 
-std::vector<View> views_of_rank(const Ranks& ranks, std::vector<View> views) {
-  if (ranks.size() == 1) return views;
-  std::vector<View> mine;
-  for (size_t i = size_t(ranks.rank()); i < views.size(); i += size_t(ranks.size()))
-    mine.push_back(std::move(views[i]));
-  return mine;
-}
-
-Evaluation together(const Evaluation& mine, Ranks& ranks, int64_t count, int width, int height, bool black) {
+Evaluation together(const Evaluation& mine, Ranks& ranks, const ScoreScope& scope, bool black) {
   if (ranks.size() == 1) return mine;
-  std::vector<ViewScore> views(static_cast<size_t>(count));
-  const std::vector<std::string> all = ranks.gather(lines_of(mine));
-  for (int64_t rank = 0; rank < ranks.size(); ++rank) {
-    const std::string& text = all[size_t(rank)];
+  std::vector<ViewScore> views;
+  for (const std::string& text : ranks.gather(lines_of(mine))) {
     if (text.starts_with("no ")) return {std::nullopt, text.substr(3)};
     std::istringstream lines(text);
-    std::string line;
-    for (int64_t i = rank; i < count && std::getline(lines, line); i += ranks.size())
-      views[size_t(i)] = view_from(line);
+    for (std::string line; std::getline(lines, line);) views.push_back(view_from(line));
   }
-  return {score_of(std::move(views), width, height, black), ""};
+  std::ranges::sort(views, {}, &ViewScore::view);
+  return {score_of(std::move(views), scope.width, scope.height, black, scored_by(scope)), ""};
 }
 
 }  // namespace klab

@@ -49,6 +49,8 @@ std::vector<PlannedCall> run_calls(const FieldSettings& settings, int cascades, 
 /// them.
 int64_t trainer_bytes(const FieldSettings& settings, const Scene& scene, const BackendChoice& place);
 int64_t model_bytes(const FieldSettings& settings, int cascades);
+/// Returns the time of a pixel of a field that has learned, as a share of that before it has.
+double learned_share(const FieldSettings& settings, int cascades);
 /// Returns the samples with a gradient that a step aims at.
 int64_t batch_samples(const FieldSettings& settings);
 /// Names the settings to lower if memory is short.

@@ -10,6 +10,7 @@
 #include "harness/records/input.h"
 #include "harness/records/json_schema.h"
 #include "harness/records/memory_left.h"
+#include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/run_job.h"
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kLargeGrid = 1 << 24;  // cells from which on evaluating all of them takes seconds
+constexpr int64_t kLearnedSteps = 256;  // from which on a field is timed as one that has learned
 
 BackendChoice place_of(const RunOptions& o) {
   BackendChoice place = backend_named(o.backend);
@@ -91,6 +93,7 @@ int RunJob::go() {
     }
     std::fflush(words_);
     or_say_what_is_left(*trainer, [&] {
+      announce_score(*trainer, plan);
       fit(*trainer);
       save(*trainer);
       const MemoryOwner owner("scratch");
@@ -100,7 +103,7 @@ int RunJob::go() {
   }
   if (counts_a_step()) count_a_step(plan);
   pool_.reset();
-  if (ranks_.first()) model->save(folder_->file("model.safetensors"));
+  if (ranks_.first()) save_model(*model, result_.at("steps"));
   evaluate_on_tests(*model, plan);
   if (ranks_.first()) write_result();
   ranks_.wait_for_all();
@@ -157,20 +160,30 @@ std::unique_ptr<FieldTrainer> RunJob::make_trainer(const Plan& plan) {
   return shortage_.made(o_.settings.hash.batch_samples, make);
 }
 
+void RunJob::save_model(const FieldModel& model, int64_t steps) {
+  model_file_ = earlier_ ? earlier_->model_file(steps) : folder_->file("model.safetensors");
+  model.save(model_file_);
+}
+
 void RunJob::write_result() {
   result_["peak_memory"] = peak_memory();
   result_["memory"] = memory_json(memory_, budget_);
   if (!o_.json) fmt::print("{}", peaks_text(memory_.account));
-  fmt::print(words_, "memory    {:.2f} GB at most\nwritten   {}\n", double(peak_memory()) * 1e-9,
-             folder_->file("model.safetensors").string());
-  const std::string text = with_schema("training", result_).dump(2) + "\n";
-  write_file(folder_->file("result.json"), text);
-  if (o_.json) fmt::print("{}", text);
+  result_ = with_schema("training", result_);
+  fmt::print(words_, "memory    {:.2f} GB at most\n", double(peak_memory()) * 1e-9);
+  const std::string kept = earlier_ ? earlier_->put(result_) : "";
+  if (!earlier_) write_file(folder_->file("result.json"), result_.dump(2) + "\n");
+  if (!kept.empty()) fmt::print(words_, "note      {}\n", kept);
+  std::error_code ignored;
+  fmt::print(words_, "written   {}\n",
+             (fs::exists(model_file_, ignored) ? model_file_ : folder_->file("model.safetensors")).string());
+  if (o_.json) fmt::print("{}\n", result_.dump(2));
 }
 
 // Restores the checkpoint's settings; those given on the command line (budget, plan) stay.
 void RunJob::take_over() {
   if (ranks_.first()) folder_.emplace(RunFolder::reopen(o_.resume));
+  if (ranks_.first()) earlier_ = EarlierResult::in(o_.resume);
   checkpoint_.emplace(o_.resume / "checkpoint.safetensors");
   name_what_is_left(o_.resume);
   const std::string field = field_of(*checkpoint_);
@@ -224,6 +237,8 @@ void RunJob::read_scene() {
   for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
   if (checkpoint_) require_same_scene(state_, scene_, scene_name_);
   state_.views = views_of(scene_);
+  if (o_.score) state_.score = *o_.score;
+  scope_ = begin_scope(scene_.test, state_.score);  // before pictures are read and memory is planned
   calls_ = run_calls(o_.settings, scene_.cascades, place_.ladder);
   Plan::require(wanted_, where_, calls_, place_.ladder);
   fmt::print(words_, "trainer   {}, {} samples per step\n", o_.settings.field, batch_samples(o_.settings));
@@ -324,6 +339,30 @@ void RunJob::announce_grid() const {
   std::fflush(words_);
 }
 
+// Times the field as it is now. A field that has not learned yet has no empty space to skip; learned_share() says how
+// much less time it will take.
+void RunJob::announce_score(const FieldTrainer& trainer, const Plan& plan) {
+  if (!o_.evaluate || scene_.test.empty()) return;
+  std::array<double, 1> pixel{};
+  try {
+    if (ranks_.first()) {
+      const MemoryOwner owner("scratch");
+      const std::unique_ptr<FieldModel> now = trained_model(o_.settings, trainer);
+      const PictureMaker pictures(*now, "best", place_of_pictures(), times_, plan_of_pictures(plan),
+                                  std::min(kProbePixels, memory_.choice.pixels));
+      pixel[0] = seconds_per_pixel(pictures.render(), scene_.test.front().camera);
+      if (trainer.steps_done() < kLearnedSteps) pixel[0] *= learned_share(o_.settings, scene_.cascades);
+    }
+  } catch (const std::bad_alloc&) {
+    pixel[0] = 0;  // the time stays unknown, and the limit holds
+  }
+  ranks_.broadcast(pixel);
+  if (ranks_.size() > 1) pixel[0] /= double(std::min<int64_t>(ranks_.size(), int64_t(scope_.views.size())));
+  choose_views(scope_, scene_.test, pixel[0]);
+  fmt::print(words_, "{}", scope_text(scope_, pixel[0]));
+  std::fflush(words_);
+}
+
 fs::path model_file(const fs::path& given) {
   return fs::is_directory(given) ? given / "model.safetensors" : given;
 }
@@ -336,6 +375,8 @@ std::string score_json(const Score& score, const std::vector<std::string>& notes
               {"ssim", score.ssim},
               {"seconds_per_view", score.seconds},
               {"protocol", score.protocol},
+              {"test_views", score.scored.of},
+              {"reduced_by", score.scored.reduced},
               {"views", views}};
   if (!notes.empty())
     for (const std::string& note : notes) out["notes"].push_back(as_utf8(note));

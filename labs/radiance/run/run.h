@@ -50,6 +50,7 @@ struct RunOptions {
   int workers = 1;                 // threads that read pictures, if they do not all fit
   int64_t ahead = 2;               // pictures read before their turn
   bool evaluate = true;            // on the test views, at the end
+  std::optional<double> score;     // ScoreScope::seconds; not given: kScoreSeconds, or the resumed run's
   bool json = false;               // print result.json instead of text
 };
 

@@ -333,6 +333,15 @@ void RunJob::count_a_step(const Plan& plan) {
   std::fflush(words_);
 }
 
+// The host executor needs seconds for a picture; klab eval --backend simt shows them.
+BackendChoice RunJob::place_of_pictures() const {
+  return o_.backend == "simt" ? backend_named("cpu") : place_;
+}
+
+std::optional<Plan> RunJob::plan_of_pictures(const Plan& plan) const {
+  return o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
+}
+
 void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
   if (!o_.evaluate) {
     fmt::print(words_, "not evaluated (--no-eval)\n");
@@ -343,19 +352,14 @@ void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
     return;
   }
   const auto evaluation = Clock::now();
-  // The host executor needs seconds for a picture; klab eval --backend simt shows them.
-  const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
-  const std::optional<Plan> given = o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
-  const auto count = int64_t(scene_.test.size());
-  const int width = scene_.test.front().camera.width, height = scene_.test.front().camera.height;
+  const std::optional<Plan> given = plan_of_pictures(plan);
   // Ranks share the views if each gets at least one and all use one plan.
-  const bool shared = ranks_.size() > 1 && given && count >= ranks_.size();
+  const bool shared = ranks_.size() > 1 && given && int64_t(scope_.views.size()) >= ranks_.size();
   if (!shared && !ranks_.first()) return;
-  const std::vector<View> views =
-      shared ? views_of_rank(ranks_, std::move(scene_.test)) : std::move(scene_.test);
-  const ViewShare share = shared ? ViewShare{ranks_.rank(), ranks_.size()} : ViewShare{};
-  Evaluation e = evaluate_run(model, where, given, times_, views, memory_.choice.pixels, cache_, share);
-  if (shared) e = together(e, ranks_, count, width, height, model.placement().black);
+  const ScoreScope mine = shared ? part_of(scope_, ranks_.rank(), ranks_.size()) : scope_;
+  Evaluation e = evaluate_run(model, place_of_pictures(), given, times_, scene_.test, memory_.choice.pixels,
+                              cache_, mine, scope_.views);
+  if (shared) e = together(e, ranks_, scope_, model.placement().black);
   if (!ranks_.first()) return;
   if (!e.score) {
     result_["interrupted"] = e.why.empty();

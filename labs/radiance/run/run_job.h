@@ -18,10 +18,12 @@
 #include "labs/radiance/ranks/exchange.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
+#include "labs/radiance/run/earlier_result.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/levels.h"
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/shortage.h"
 #include "labs/radiance/run/stage_ceilings.h"
 #include "labs/radiance/run/state.h"
@@ -60,6 +62,7 @@ class RunJob {
   void name_what_is_left(const std::filesystem::path& folder);
   void open_pool();
   void announce_grid() const;
+  void announce_score(const FieldTrainer& trainer, const Plan& plan);
   std::unique_ptr<FieldTrainer> make_trainer(const Plan& plan);
   void connect(BatchShare& share);
   void connect_gpus(BatchShare& share);
@@ -83,7 +86,10 @@ class RunJob {
   void report(FieldTrainer& trainer, const FieldModel& model);
   bool counts_a_step() const;
   void count_a_step(const Plan& plan);
+  BackendChoice place_of_pictures() const;
+  std::optional<Plan> plan_of_pictures(const Plan& plan) const;
   void evaluate_on_tests(const FieldModel& model, const Plan& plan);
+  void save_model(const FieldModel& model, int64_t steps);
   void write_result();
   std::string left() const;
   double elapsed() const { return state_before_ + trained_here(); }
@@ -97,6 +103,8 @@ class RunJob {
   const OnGpu on_a_gpu_;  // checks which rungs are supported
   const bool terminal_ = isatty(fileno(stderr)) != 0;
   std::optional<RunFolder> folder_;
+  std::optional<EarlierResult> earlier_;
+  std::filesystem::path model_file_;  // that was written
   std::optional<LevelsFile> levels_file_;
   std::vector<LevelUse> levels_;  // last values
   double last_levels_ = 0;
@@ -105,6 +113,7 @@ class RunJob {
   std::string scene_name_, where_, cache_;
   VariantIds wanted_;
   Scene scene_;
+  ScoreScope scope_;
   std::vector<PlannedCall> calls_;
   MemoryBudget budget_;
   MemoryPlan memory_;

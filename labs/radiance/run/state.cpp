@@ -51,7 +51,8 @@ std::map<std::string, std::string> to_metadata(const RunState& s) {
                 {"samples", s.samples},
                 {"budget_seconds", s.budget_seconds},
                 {"budget_steps", s.budget_steps},
-                {"views", s.views}};
+                {"views", s.views},
+                {"score", score_text(s.score)}};
   if (s.precision == "f16") state["loss_scale"] = to_json(s.loss_scale);
   return {{"run", state.dump()}};
 }
@@ -84,6 +85,15 @@ RunState run_state_in(const TensorFile& file) {
   }
   if (has("loss_scale"))
     s.loss_scale = loss_scale_settings_from(*field("loss_scale"), where + ", its loss scale");
+  if (has("score")) {
+    const json& score = *field("score");
+    if (!score.is_string()) throw std::runtime_error(where + ": \"score\" must be all, or seconds as a text");
+    try {
+      s.score = score_seconds_from(score);
+    } catch (const std::invalid_argument& e) {
+      throw std::runtime_error(where + ": " + e.what());
+    }
+  }
   if (has("ladder")) {
     const json& ladder = *field("ladder");
     if (ladder != "cpu" && ladder != "cuda")

@@ -9,6 +9,7 @@
 
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/score_scope.h"
 
 namespace klab {
 
@@ -25,6 +26,7 @@ struct RunState {
   std::string ladder = "cpu";       // ladder of the plan's rungs, "cpu" or "cuda"
   double seconds = 0, samples = 0;  // of training so far
   double budget_seconds = 0;        // 0: none
+  double score = kScoreSeconds;     // ScoreScope::seconds
   int64_t budget_steps = 0;
   std::array<int64_t, 4>
       views{};  // training views, test views, and width and height of the first one; 0: not recorded
