@@ -31,7 +31,7 @@ record() {  # NAME args of train...
   local name=$1
   shift
   asked "$name" || return 0
-  "$klab" train "$@" --score all --out "$tmp/$name"
+  "$klab" train "$@" --plan best --score all --out "$tmp/$name"
   cp "$tmp/$name/result.json" "$out/train/$name.json.new"
   mv "$out/train/$name.json.new" "$out/train/$name.json"
 }

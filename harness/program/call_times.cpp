@@ -166,6 +166,14 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
   };
   if (auto best = choose(recorded_)) return *best;
   if (auto best = choose(before_)) return *best;
+  if (const auto at = stand_ins_.find(calls.front().op); at != stand_ins_.end())
+    if (const auto v = std::ranges::find(variants, at->second, [](const Variant* x) { return x->id; });
+        v != variants.end()) {
+      ++stood_in_;
+      return {
+          *v, 0,
+          fmt::format("{} ({} of {}, nothing was timed)", whose_, v - variants.begin() + 1, variants.size())};
+    }
   for (const PlannedCall& c : calls) {
     progress(fmt::format("measuring {} at {}", c.op, c.size));
     if (time_in(now_.times, variants.front()->id, c.shape, threads)) continue;

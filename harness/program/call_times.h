@@ -1,11 +1,12 @@
-// How long rungs take at a shape, from whoever knows: rows recorded on this machine, what this program measured before,
-// or a short measurement now.
+// How long rungs take at a shape: rows recorded on this machine, what this program measured before, or a short measurement
+// now, in whose place variants of a plan may stand in.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,12 +63,21 @@ class CallTimes {
 
   struct Fastest {
     const Variant* variant = nullptr;
-    double seconds = 0;  // of all calls of a step
+    double seconds = 0;  // of all calls of a step; 0: a variant that stands in
     std::string why;     // "fastest of 5 at 32768 samples (measured now)"
   };
   /// The variant that takes the least time for all calls (of one op) together, each as often as it is planned. One
   /// source must know every variant at every shape; times of different sources are not compared. Never empty lists.
   Fastest fastest(std::span<const PlannedCall> calls, std::span<const Variant* const> variants);
+
+  /// Takes these variants, by op, instead of measuring an op of which no times are known. `whose` names them in
+  /// Fastest::why.
+  void stand_in(std::map<std::string, std::string> variants, std::string whose) {
+    stand_ins_ = std::move(variants);
+    whose_ = std::move(whose);
+  }
+  /// Returns how many of fastest()'s answers were such variants.
+  int stood_in() const { return stood_in_; }
 
   /// Limits the memory of copies that measure_calls makes of cold operands, in place of kMostColdBytes. What is given up is
   /// noted once.
@@ -88,8 +98,11 @@ class CallTimes {
 
   Sources sources_;
   int64_t cold_bytes_ = kMostColdBytes;
-  bool gave_up_ = false;  // and noted so
-  bool keep_ = true;      // what is measured now
+  bool gave_up_ = false;                          // and noted so
+  bool keep_ = true;                              // what is measured now
+  std::map<std::string, std::string> stand_ins_;  // variant ids by op
+  std::string whose_;
+  int stood_in_ = 0;
   Source recorded_{"recorded", {}}, before_{"measured before", {}}, now_{"measured now", {}};
 };
 

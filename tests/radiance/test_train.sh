@@ -18,7 +18,7 @@ score() { grep -m 1 '"psnr"' "$1/result.json" | grep -o '[0-9.]*'; }
 
 # The same seed, threads and plan: the same bytes, regardless of the timing of threads in between. The plan is printed,
 # one line for each op, and is kept.
-"${begin[@]}" --steps 100 --out first >first.txt 2>&1
+"${begin[@]}" --steps 100 --plan best --out first >first.txt 2>&1
 grep -Eq '^(plan)? +ray_march +cpu\..*fastest of [0-9]+ at [0-9]+ rays \((measured now|recorded)\)' first.txt ||
   { cat first.txt; fail "does not say how the plan was chosen"; }
 lines=$(grep -cE '^(plan| +)  .*(fastest of|the only one)' first.txt) ops=$(grep -c '"[a-z_]*": *"' first/plan.json)

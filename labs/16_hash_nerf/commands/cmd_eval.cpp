@@ -15,6 +15,7 @@
 #include "harness/records/json_schema.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/score_scope.h"
@@ -33,7 +34,7 @@ void share_processor(const Ranks& ranks) {
 struct Values {
   std::string model, scene, plan = "best", backend = "cpu", score = "all";
   SceneOptions reading;
-  bool json = false;
+  bool json = false, default_plan = false;
 };
 
 void print(const ViewScore& s) {
@@ -75,6 +76,7 @@ int eval(Values& v) {
   if (words)
     for (const std::string& note : notes) fmt::print("note      {}\n", note);
   CallTimes times = times_here();
+  if (v.default_plan) use_default_plan(times, model.field());
   const PictureMaker pictures(model, v.plan, where, times,
                               picture_plan_of_all(ranks, v.plan, model, where, times));
   if (words) fmt::print("{}", pictures.plan().text());
@@ -119,7 +121,7 @@ std::function<int()> setup_eval(CLI::App& app) {
   app.add_option("model", v->model, "model.safetensors, the folder of a run, or Gaussians as .ply or .splat")
       ->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
-  app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
+  app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
   add_backend(app, v->backend);
   app.add_option(
       "--score", v->score,
@@ -127,7 +129,8 @@ std::function<int()> setup_eval(CLI::App& app) {
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   add_json(app, v->json, {{"evaluation", ""}}, "print as JSON");
-  return [v] {
+  return [v, &app] {
+    v->default_plan = app.count("--plan") == 0;
     share_processor(Ranks::here());
     return Ranks::here().run([&] { return eval(*v); });
   };

@@ -17,6 +17,7 @@
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/evaluate/picture_queue.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
@@ -39,7 +40,7 @@ struct RenderValues {
   int view = -1;
   int orbit = 0, size = 400;
   double height = 0.5, distance = 1.35, fov = 40;
-  bool depth = false, in_turn = false, sized = false;
+  bool depth = false, in_turn = false, sized = false, default_plan = false;
 };
 
 // Near is white, far is black, and so are pixels that hit nothing.
@@ -154,6 +155,7 @@ int render(const RenderValues& v) {
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   CallTimes times = times_here();
+  if (v.default_plan) use_default_plan(times, model.field());
   Ranks& ranks = Ranks::here();
   const PictureMaker maker(model, v.plan, where, times,
                            picture_plan_of_all(ranks, v.plan, model, where, times));
@@ -233,12 +235,13 @@ std::function<int()> setup_render(CLI::App& app) {
   view->excludes(add_number(app, "--distance", v->distance, range::distance,
                             "from the center, in sides of the unit cube"));
   view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
-  app.add_option("--plan", v->plan, "best, last, naive, or a JSON file");
+  app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
   add_backend(app, v->backend);
   app.add_flag("--in-turn", v->in_turn, "--orbit, --path: one frame after the other, not through one queue");
   app.add_flag("--depth", v->depth, "write depth maps too");
-  return [v, size] {
+  return [v, size, &app] {
     v->sized = size->count() > 0;
+    v->default_plan = app.count("--plan") == 0;
     // Divide the processor between ranks unless a number of threads was given.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));

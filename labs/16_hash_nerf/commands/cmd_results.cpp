@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "harness/cli/command.h"
+#include "harness/core/registry.h"
 #include "harness/records/input.h"
 #include "labs/radiance/field/config.h"
 
@@ -110,6 +111,62 @@ void each(const std::vector<std::string>& files, const std::vector<json>& read,
     }
 }
 
+/// Returns, for each field, the rung of each op that the most of its runs on the processor chose, the first of those that
+/// are equal. Rungs that this program does not have are left out.
+json plans_of(const std::vector<std::string>& files, const std::vector<json>& read,
+              std::vector<std::string>& used) {
+  std::map<std::string, std::map<std::string, std::vector<std::pair<std::string, int>>>> counts;
+  for (size_t i = 0; i < read.size(); ++i) try {
+      const json& r = read[i];
+      if (r.value("backend", "cpu") != "cpu" || !r.contains("plan") || !r.contains("field")) continue;
+      used.push_back(files[i]);
+      for (const auto& [op, id] : r.at("plan").items()) {
+        const std::string now = current_id(id.get<std::string>());
+        if (find_variant(now) == nullptr) continue;
+        auto& list = counts[r.at("field").get<std::string>()][op];
+        const auto at = std::ranges::find(list, now, &std::pair<std::string, int>::first);
+        if (at == list.end())
+          list.emplace_back(now, 1);
+        else
+          ++at->second;
+      }
+    } catch (const json::exception& e) {
+      throw std::runtime_error(fmt::format("{}: no result of klab train: {}", files[i], e.what()));
+    }
+  json fields = json::object();
+  for (const auto& [field, ops] : counts)
+    for (const auto& [op, list] : ops)
+      fields[field][op] = std::ranges::max_element(list, {}, &std::pair<std::string, int>::second)->first;
+  return fields;
+}
+
+/// Prints the plan file of a machine: what klab ships with for its instruction set.
+int plans(const std::string& machine_file, const std::vector<std::string>& files) {
+  const json machine = read_json_file(machine_file);
+  std::vector<json> read;
+  for (const std::string& file : files) read.push_back(read_json_file(file));
+  std::vector<std::string> used;
+  const json fields = plans_of(files, read, used);
+  if (fields.empty())
+    throw std::runtime_error(
+        "none of these results has the plan of a run on the processor: record trainings with klab train");
+  try {
+    const json& facts = machine.contains("machine") ? machine.at("machine") : machine;
+    const auto threads = facts.at("threads").get<int>();
+    fmt::print("{}\n",
+               json{{"instruction_set", facts.at("instruction_set")},
+                    {"machine", fmt::format("{}, {} thread{}", facts.at("processor").get<std::string>(),
+                                            threads, threads == 1 ? "" : "s")},
+                    {"from", used},
+                    {"fields", fields}}
+                   .dump(2));
+  } catch (const json::exception& e) {
+    throw std::runtime_error(fmt::format("{}: describes no machine ({}): write it with klab doctor --json",
+                                         machine_file, e.what()));
+  }
+  return exit_ok;
+}
+
 int results(const std::vector<std::string>& files) {
   std::string text =
       "| scene | field | trained | steps | samples per second | PSNR | SSIM | time per view | memory "
@@ -140,8 +197,14 @@ KLAB_COMMAND({.name = "results",
               .details = "Files are result.json of `klab train` and what `klab fit-image --json` prints.",
               .setup = [](CLI::App& app) -> std::function<int()> {
                 auto files = std::make_shared<std::vector<std::string>>();
+                auto machine = std::make_shared<std::string>();
                 app.add_option("files", *files, "results, in the order of the table")->required();
-                return [files] { return results(*files); };
+                app.add_option(
+                    "--plans", *machine,
+                    "instead of a table print the rungs that these runs chose, as reports/plans.sh keeps "
+                    "them for their machine: its machine.json, of klab doctor --json");
+                return
+                    [files, machine] { return machine->empty() ? results(*files) : plans(*machine, *files); };
               }});
 
 }  // namespace

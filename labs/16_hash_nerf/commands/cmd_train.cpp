@@ -15,6 +15,7 @@
 #include "harness/records/input.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
+#include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/score_scope.h"
@@ -134,11 +135,13 @@ std::function<int()> setup_train(CLI::App& app) {
       "how the scene is held: " + fmt::format("{}", fmt::join(field_names(), ", ")) + " (default hash)");
   add_number(app, "--seconds", v->seconds, range::seconds, "train for this long (default 60)");
   add_number(app, "--steps", v->steps, range::steps, "train this many steps");
-  app.add_option("--plan", v->plan,
-                 "best (default: the fastest rung of each op here), last (the last rung of each, nothing is "
-                 "timed), naive, or "
-                 "a JSON file {\"op\": \"variant id\"}; "
-                 "resumed runs keep theirs");
+  app.add_option(
+      "--plan", v->plan,
+      "best (the fastest rung of each op here, timed once), last (the last rung of each, nothing is "
+      "timed), naive, or "
+      "a JSON file {\"op\": \"variant id\"}; "
+      "resumed runs keep theirs. Default: best where this machine's times are known, else the rungs that "
+      "klab ships with for the instruction set");
   app.add_option("--precision", v->precision,
                  "f32 (default); bf16: the best plan may take rungs with bfloat16 factors; f16: what is "
                  "stored between ops is rounded to half "
@@ -193,6 +196,9 @@ std::function<int()> setup_train(CLI::App& app) {
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
       omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
     CallTimes times = times_here();
+    // Rungs of fewer bits are chosen by their times.
+    if (!options.plan && options.precision.value_or("f32") != "bf16")
+      use_default_plan(times, options.settings.field);
     if (v->resume.empty() && Ranks::here().size() == 1) {
       const OnCommandLine given{.threads = settings().threads > 0,
                                 .workers = app.count("--workers") > 0,

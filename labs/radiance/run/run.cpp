@@ -122,6 +122,11 @@ Plan RunJob::plan_of_all() {
     write_file(folder_->file("plan.json"), text);
     fmt::print(words_, "{}{}", plan->text(),
                precision_text(*plan, calls_, state_.precision, place_.ladder, state_.loss_scale));
+    if (times_.stood_in() > 0)
+      fmt::print(words_,
+                 "note      {} of {} rungs are those that klab ships with; --plan best times all of them "
+                 "here, once\n",
+                 times_.stood_in(), plan->choices().size());
   }
   if (ranks_.size() > 1) {
     ranks_.wait_for_all();

@@ -1,0 +1,12 @@
+# The plans of reports/plans, as strings in the program: it needs no folder of klab to know them.
+file(GLOB plan_files CONFIGURE_DEPENDS ${KLAB_HOME}/reports/plans/*.json)
+list(SORT plan_files)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${plan_files})
+set(KLAB_DEFAULT_PLANS "")
+foreach(file IN LISTS plan_files)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  string(APPEND KLAB_DEFAULT_PLANS "\n      {\"${name}\", R\"klab(${text})klab\"},")
+endforeach()
+configure_file(${KLAB_HOME}/cmake/default_plans.cpp.in ${PROJECT_BINARY_DIR}/generated/default_plans.cpp @ONLY)
+target_sources(klab_radiance_run PRIVATE ${PROJECT_BINARY_DIR}/generated/default_plans.cpp)
