@@ -264,5 +264,48 @@ TEST(SplatTraining, LearnsTheBuiltInScene) {
   fs::remove(file);
 }
 
+// A fog in the sky's color explains pictures of a transparent sky on that color, and on no other.
+TEST(SplatBackground, ARandomOneTellsAFogFromTheSky) {
+  Scene scene;
+  View view;
+  view.camera = look_at({0.5F, -1, 0.5F}, {0.5F, 0.5F, 0.5F}, 32, 32, 0.7F);
+  view.image = {.width = 32,
+                .height = 32,
+                .has_alpha = true,
+                .extra_bytes = false,
+                .rgba = std::vector<uint8_t>(4 * 32 * 32)};
+  scene.train = {view, view};
+  GaussianSet fog = GaussianSet::zeros(1, 0);
+  fog.position = {0.5F, 0.5F, 0.5F};
+  fog.log_scale.assign(3, std::log(0.5F));
+  fog.quaternion = {1, 0, 0, 0};
+  constexpr float kConstant = 0.28209479F;       // the spherical harmonic of degree 0
+  fog.coefficients.assign(3, 0.5F / kConstant);  // white
+  SplatOptions options;
+  options.degree = 0;
+  options.density_every = 1000;
+  CallTimes times(
+      {}, [](const auto&, const auto&, auto variants) { return std::vector<double>(variants.size(), 1); });
+  const Plan plan = Plan::named("best", splat_training_calls(1, 0, 32, 32), times);
+  const auto train = [&](const char* background, int steps) {
+    options.background = background;
+    auto trainer = std::make_unique<SplatTrainer>(scene, options, plan, 1, fog);
+    for (int i = 0; i < steps; ++i) trainer->step(0.5);
+    return trainer;
+  };
+  EXPECT_FALSE(train("white", 0)->black()) << "pictures with alpha are scored on white";
+  EXPECT_GT(train("white", 1)->last_psnr(), 50);
+  EXPECT_LT(train("black", 1)->last_psnr(), 10);
+  EXPECT_LT(train("random", 1)->last_psnr(), 20);
+  const auto trained = train("random", 30);
+  EXPECT_LT(trained->set().opacity_raw[0], fog.opacity_raw[0] - 0.5F);
+  // The scene says what is meant where nothing else is asked for; the same step has the same color.
+  scene.background = "random";
+  EXPECT_EQ(train("scene", 30)->set().opacity_raw, trained->set().opacity_raw);
+  scene.background = "white";
+  EXPECT_EQ(train("scene", 5)->set().opacity_raw, train("white", 5)->set().opacity_raw);
+  EXPECT_EQ(built_in_scene({.pictures = SceneOptions::Pictures::none}).background, "random");
+}
+
 }  // namespace
 }  // namespace klab

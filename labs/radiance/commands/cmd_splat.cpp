@@ -15,6 +15,7 @@
 #include "harness/records/memory_left.h"
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/stop.h"
@@ -33,7 +34,7 @@ struct Values {
   SplatOptions splat;
   double seconds = 60, save_every = 60;
   int64_t steps = 0;
-  bool json = false;
+  bool json = false, default_plan = false;
 };
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -144,6 +145,7 @@ int splat(Values& v) {
   const auto calls =
       splat_training_calls(start ? start->n : v.splat.initial, v.splat.degree, first.width, first.height);
   CallTimes times = times_here();
+  if (v.default_plan) use_default_plan(times, "gaussians");
   const Plan plan = Plan::named(v.plan, calls, times);
   if (!v.json) fmt::print("{}", plan.text());
   const StopSignals signals;
@@ -210,9 +212,17 @@ std::function<int()> setup(CLI::App& app) {
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "shrink all pictures first");
   add_number(app, "--holdout", v->reading.holdout, range::holdout,
              "in scenes without a test set every N-th view is for testing");
-  app.add_option("--plan", v->plan, "best, naive, or a JSON file");
+  app.add_option(
+         "--background", v->splat.background,
+         "behind transparent pixels in training: white, black, random, or scene (default: random for the "
+         "built-in scene, else white)")
+      ->check(CLI::IsMember({"scene", "white", "black", "random"}));
+  app.add_option("--plan", v->plan, "best, naive, or a JSON file (default as of klab train)");
   add_json(app, v->json, {{"splat", ""}}, "print the result as JSON");
-  return [v] { return splat(*v); };
+  return [v, &app] {
+    v->default_plan = app.count("--plan") == 0;
+    return splat(*v);
+  };
 }
 
 KLAB_COMMAND({.name = "splat", .summary = "Learn a scene as 3-D Gaussians", .setup = setup});

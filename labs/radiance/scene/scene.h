@@ -60,6 +60,9 @@ struct Scene {
   std::vector<ScenePoint> points;   // in grid space; from structure from motion, if the scene has them
   std::vector<std::string> lenses;  // each camera model with its numbers, and the number of its pictures
   int masks = 0;                    // views with a mask
+  /// What transparent pixels are put on while a field is trained that leaves this to the scene: "white", "black" or
+  /// "random", a color drawn for each step.
+  std::string background = "white";
 
   /// Converts a point of the grid to the file's own world, relative to the origin.
   Vec3 world_of(Vec3 grid) const {

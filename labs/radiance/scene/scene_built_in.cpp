@@ -264,6 +264,8 @@ Scene built_in_scene(const SceneOptions& options) {
   scene.name = "built-in";
   scene.format = "built in";
   scene.near = 0.05F;
+  // On one color a fog of that color would pass for the sky, and a hole for a spot.
+  scene.background = "random";
   constexpr int kTrain = 72, kTest = 12;
   if (options.say)
     options.say(

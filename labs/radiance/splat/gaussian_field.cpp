@@ -54,6 +54,7 @@ SplatOptions splat_options(const GaussianConfig& c) {
   o.rotation_rate = c.rotation_rate;
   o.opacity_rate = c.opacity_rate;
   o.color_rate = c.color_rate;
+  o.background = c.background;
   o.density.threshold = c.threshold;
   o.density.budget = c.budget;
   o.density.most = std::max({c.most, c.budget, c.initial});

@@ -25,6 +25,9 @@ struct GaussianConfig {
   double opacity_rate = 5e-2;
   double color_rate = 2.5e-3;
   double threshold = 2e-4;  // mean gradient above which a Gaussian is cloned or split
+  /// Behind transparent pixels in training: "white", "black", "random", or "scene", what the scene says. Pictures
+  /// without alpha are on black. Evaluation is on white, or black without alpha.
+  std::string background = "scene";
 
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
@@ -40,6 +43,7 @@ struct GaussianConfig {
     visit("opacity_rate", c.opacity_rate, 1e-12, 1);
     visit("color_rate", c.color_rate, 1e-12, 1);
     visit("threshold", c.threshold, 0, 1e3);
+    visit("background", c.background, "scene white black random");
   }
   void validate() const {}
 };

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "harness/program/random.h"
 #include "reference/adam/adam.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
@@ -55,14 +56,25 @@ const View& SplatTrainer::next_view() {
   return view;
 }
 
-void SplatTrainer::make_target(const View& view) {
+// A random color depends on the step alone, so that a resumed run draws what an uninterrupted one would have.
+std::array<float, 3> SplatTrainer::draw_background() const {
+  const std::string& kind = options_.background == "scene" ? scene_.background : options_.background;
+  if (black_ || kind == "black") return {0, 0, 0};
+  if (kind == "white") return {1, 1, 1};
+  constexpr uint64_t kBackground = 105;
+  const Draws draws(seed_, uint64_t(steps_), kBackground);
+  return {draws.unit(0), draws.unit(1), draws.unit(2)};
+}
+
+void SplatTrainer::make_target(const View& view, const std::array<float, 3>& background) {
   const int64_t pixels = int64_t(view.image.width) * view.image.height;
   target_.resize(size_t(3 * pixels));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < pixels; ++i) {
     const uint8_t* p = view.image.rgba.data() + 4 * i;
-    const float alpha = float(p[3]) / 255, behind = black_ ? 0 : 1 - alpha;
-    for (int64_t c = 0; c < 3; ++c) target_[size_t(c * pixels + i)] = alpha * float(p[c]) / 255 + behind;
+    const float alpha = float(p[3]) / 255;
+    for (size_t c = 0; c < 3; ++c)
+      target_[c * size_t(pixels) + size_t(i)] = alpha * float(p[c]) / 255 + (1 - alpha) * background[c];
   }
 }
 
@@ -85,10 +97,11 @@ void SplatTrainer::hide_what_does_not_count(const View& view) {
 void SplatTrainer::step(double done) {
   const View& view = next_view();
   width_ = view.image.width, height_ = view.image.height;
-  make_target(view);
+  const std::array<float, 3> behind = draw_background();
+  make_target(view, behind);
   // Add view-dependent color only after the shape has formed.
   degree_ = std::min(set_.degree, done < 0.15 ? 0 : done < 0.35 ? 1 : done < 0.55 ? 2 : 3);
-  const float level = black_ ? 0.0F : 1.0F, background[3] = {level, level, level};
+  const float background[3] = {behind[0], behind[1], behind[2]};
   painter_.draw(set_, degree_, view.camera, background);
   hide_what_does_not_count(view);
   d_image_.resize(target_.size());

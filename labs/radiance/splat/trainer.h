@@ -1,6 +1,7 @@
 // Trains a scene as Gaussians.
 #pragma once
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <random>
@@ -23,7 +24,8 @@ struct SplatOptions {
   double density_until = 0.6;                       // of the time
   // steps after which all opacities are reset to nearly transparent
   int64_t reset_every = 3000;
-  double reset_until = 0.4;  // of the time
+  double reset_until = 0.4;          // of the time
+  std::string background = "scene";  // as in GaussianConfig
   DensityOptions density;
 };
 
@@ -63,7 +65,8 @@ class SplatTrainer {
   };
 
   const View& next_view();
-  void make_target(const View& view);
+  std::array<float, 3> draw_background() const;
+  void make_target(const View& view, const std::array<float, 3>& background);
   void hide_what_does_not_count(const View& view);
   void adam(double done);
   void adam_on(Ops& ops, std::vector<float>& values, const std::vector<float>& gradient, Moments& moments,
@@ -76,7 +79,7 @@ class SplatTrainer {
   SplatOptions options_;
   Painter painter_;
   uint64_t seed_;
-  bool black_;
+  bool black_;         // in evaluation
   double extent_ = 1;  // of the cameras, grid units
   GaussianSet set_, gradient_;
   std::array<Moments, GaussianSet::kTensors> moments_;
