@@ -178,12 +178,13 @@ class Doctor {
               "Every value is {:.6g} times what it should be: a factor forgotten, applied twice, or one of "
               "other numbers.",
               v.factor));
-    if (v.change != 0)
+    const double change = v.change != 0 ? v.change : change_said(f.note);
+    if (change != 0)
       return add(
-          v.change == -1 ? "a sign" : "one factor",
+          change == -1 ? "a sign" : "one factor",
           fmt::format("What is added to each value is {:.4g} times what it should be: a factor forgotten, "
                       "applied twice, or one of other numbers.",
-                      v.change));
+                      change));
     if (v.offset != 0)
       return add("one term",
                  fmt::format("Every value is off by {:.6g}: one term too many or too few.", v.offset));
@@ -235,8 +236,9 @@ class Doctor {
           "beside the input.");
     else if (common_text(a_).empty() && a_.survey && a_.survey->failed > 0 && a_.survey->passed > 0)
       add("it depends on the values", fmt::format("{} of {} cases fail, and neither sizes nor kinds of input "
-                                                  "tell which: the numbers do. Digits are "
-                                                  "lost where nearly equal numbers are subtracted "
+                                                  "tell which: the numbers do. A sum or a "
+                                                  "product outgrows an integer that is too narrow, digits "
+                                                  "are lost where nearly equal numbers are subtracted "
                                                   "(cancellation), or a comparison decides otherwise "
                                                   "where two are equal.",
                                                   a_.survey->failed, a_.survey->failed + a_.survey->passed));
@@ -245,6 +247,14 @@ class Doctor {
           "Take the smallest failing size, write down by hand which inputs this one output needs, and "
           "compare them "
           "with the ones that the loop meets.");
+  }
+
+  /// Returns 2 from "all changes are 2 times what they should be", which the check says of random inputs; else 0. The case that
+  /// the survey took may have had other inputs.
+  static double change_said(const std::string& note) {
+    constexpr std::string_view before = "all changes are ";
+    const size_t at = note.find(before);
+    return at == std::string::npos ? 0 : std::strtod(note.c_str() + at + before.size(), nullptr);
   }
 
   /// Returns whether the values agree to three digits.

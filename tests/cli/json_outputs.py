@@ -167,7 +167,7 @@ def harness():
 
 
 def trials():
-    run("regress", "--trials", 1, "--loads", 0, "--planted", 35, "--sessions", 4, "--rounds", 1, "--size", "L1", "--out", "gate.json",
+    run("regress", "--trials", 1, "--loads", 0, "--planted", 35, "--sessions", 4, "--rounds", 12, "--size", "L1", "--out", "gate.json",
         "vector_add")
     file_case("gate_trials", "gate.json")
 
