@@ -132,7 +132,7 @@ std::string rows_html(const ReportInput& in, const std::vector<LadderView>& ladd
   for (const LadderView& view : ladders)
     for (const Row* r : view.rows) {
       std::vector<HtmlCell> cells = {HtmlCell::text(r->lab.substr(0, 2)), HtmlCell::code(r->variant),
-                                     HtmlCell::text(view.size)};
+                                     HtmlCell::text(view.size, "size")};
       if (r->seconds.empty()) {
         const std::string why = r->wrong.empty() ? "skipped: " + r->skipped : "FAILED: " + r->wrong;
         cells.push_back(HtmlCell::text(why, r->wrong.empty() ? "wide dim" : "wide bad"));

@@ -112,6 +112,9 @@ std::string claims_html(const std::string& lab, const std::vector<LadderView>& l
   return "<h3>Claimed and measured</h3>\n" + table.html(false);
 }
 
+/// Returns "72 % of DRAM" from "72 % of DRAM of NVIDIA H200": the page names the card, and a row has to fit 1400 pixels.
+std::string without_card(const std::string& share) { return share.substr(0, share.find(" of NVIDIA")); }
+
 }  // namespace
 
 HtmlCell HtmlCell::text(const std::string& text, const std::string& style) {
@@ -171,7 +174,7 @@ void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row
     cells.push_back(HtmlCell::number(r.of_ceiling->value,
                                      fmt::format("{:.0f} %: error", 100 * r.of_ceiling->value), "bad"));
   else if (r.of_ceiling)
-    cells.push_back(HtmlCell::number(r.of_ceiling->value, escaped(view.share_text(r)), "wrap"));
+    cells.push_back(HtmlCell::number(r.of_ceiling->value, escaped(without_card(view.share_text(r))), "wrap"));
   else
     cells.push_back(HtmlCell::text(""));
   cells.push_back(times_cell(r.over_naive));
