@@ -4,7 +4,9 @@
 #include "reference/cast/cast.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
+#include "reference/matmul_fp8_tn/matmul_fp8_tn.h"
 #include "reference/matmul_int8/matmul_int8.h"
+#include "reference/matmul_int8_tn/matmul_int8_tn.h"
 #include "reference/matvec_int4/matvec_int4.h"
 #include "reference/round_narrow/round_narrow.h"
 
@@ -21,6 +23,9 @@ const std::vector<BenchShape> kProducts = {{.name = "512 cubed", .shape = {512, 
                                            {.name = "1024 cubed", .shape = {1024, 1024, 1024}},
                                            {.name = "2048 cubed", .shape = {2048, 2048, 2048}},
                                            {.name = "512x384x1000", .shape = {512, 384, 1000}}};
+const std::vector<BenchShape> kStoredTn = {{.name = "512 cubed", .shape = {512, 512, 512}, .tour = true},
+                                           {.name = "2048 cubed", .shape = {2048, 2048, 2048}},
+                                           {.name = "4096 cubed", .shape = {4096, 4096, 4096}}};
 // Rows, columns and sums past 2^16, while the other dimensions are small.
 const Sizes kProductBeyond = {{(1 << 16) + 1, 2, 3}, {2, (1 << 16) + 1, 3}, {2, 3, (1 << 17) - 1}};
 const Sizes kProductSizes = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251}};
@@ -68,6 +73,18 @@ KLAB_LAB({
           .beyond = kProductBeyond},
          {.op = make_op<MatmulFp8>(),
           .bench = kProducts,
+          .check = kProductSizes,
+          .counted = {131, 70, 37},
+          .traffic = Traffic::copy,
+          .beyond = kProductBeyond},
+         {.op = make_op<MatmulInt8Tn>(),
+          .bench = kStoredTn,
+          .check = kByteProductSizes,
+          .counted = {131, 70, 37},
+          .traffic = Traffic::copy,
+          .beyond = kProductBeyond},
+         {.op = make_op<MatmulFp8Tn>(),
+          .bench = kStoredTn,
           .check = kProductSizes,
           .counted = {131, 70, 37},
           .traffic = Traffic::copy,

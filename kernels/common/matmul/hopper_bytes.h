@@ -150,16 +150,13 @@ __global__ void __launch_bounds__(kByteThreads, 1)
 #endif
 }
 
-/// Two launches: B is turned, so that both factors lie along k, and the products are made. Sizes are 1 or more.
+/// C = A Bt^T, columns scaled: rows of A[m,k] and Bt[n,k] are `stride` bytes apart, a multiple of 16. Sizes are 1 or more.
 template <class Job>
-void multiply_matrices_of_bytes(const void* a, const void* b, const float* scale, float* c, int64_t m,
-                                int64_t n, int64_t k) {
-  const AlignedRows<uint8_t> rows(a, m, k);
-  cuda::Scratch columns(size_t(n * rows.stride()));
-  turn_bytes(static_cast<const uint8_t*>(b), k, n, rows.stride(), columns.as<uint8_t>());
+void multiply_rows_of_bytes(const uint8_t* a, const uint8_t* turned, int64_t stride, const float* scale,
+                            float* c, int64_t m, int64_t n, int64_t k) {
   const bool boxes = tiled_copies_take(c, n, sizeof(float));
-  const CUtensorMap map_a = map_of(rows.data(), m, rows.stride(), kByteRows);
-  const CUtensorMap map_b = map_of(columns.as<uint8_t>(), n, rows.stride(), Job::kColumns);
+  const CUtensorMap map_a = map_of(a, m, stride, kByteRows);
+  const CUtensorMap map_b = map_of(turned, n, stride, Job::kColumns);
   const ByteGrid grid{int((m + kByteRows - 1) / kByteRows), int((n + Job::kColumns - 1) / Job::kColumns)};
   constexpr size_t bytes = sizeof(ByteShared<Job>) + kPeriod;
   cuda::allow_shared(multiply_bytes<Job>, bytes);
@@ -170,6 +167,24 @@ void multiply_matrices_of_bytes(const void* a, const void* b, const float* scale
                map_a, map_b, boxes ? map_of(c, m, n, kOutRows) : map_a, scale, c, m, n,
                int((k + kByteDepth - 1) / kByteDepth), grid, boxes,
                n % 2 == 0 && reinterpret_cast<uintptr_t>(c) % 8 == 0);
+}
+
+/// Two launches: B is turned, so that both factors lie along k, and the products are made. Sizes are 1 or more.
+template <class Job>
+void multiply_matrices_of_bytes(const void* a, const void* b, const float* scale, float* c, int64_t m,
+                                int64_t n, int64_t k) {
+  const AlignedRows<uint8_t> rows(a, m, k);
+  cuda::Scratch columns(size_t(n * rows.stride()));
+  turn_bytes(static_cast<const uint8_t*>(b), k, n, rows.stride(), columns.as<uint8_t>());
+  multiply_rows_of_bytes<Job>(rows.data(), columns.as<uint8_t>(), rows.stride(), scale, c, m, n, k);
+}
+
+/// One launch, of a B that lies along k already; matrices whose rows do not begin at multiples of 16 bytes are copied before.
+template <class Job>
+void multiply_matrices_along_k(const void* a, const void* turned, const float* scale, float* c, int64_t m,
+                               int64_t n, int64_t k) {
+  const AlignedRows<uint8_t> rows(a, m, k), columns(turned, n, k);
+  multiply_rows_of_bytes<Job>(rows.data(), columns.data(), rows.stride(), scale, c, m, n, k);
 }
 
 }  // namespace klab::hopper

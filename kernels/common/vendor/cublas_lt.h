@@ -1,7 +1,8 @@
-// cublasLt's product of e4m3s, for the variant that compares with it. Loaded when first asked for, as cublas.h is.
+// cublasLt's products of bytes, for the variants that compare with them. Loaded when first asked for, as cublas.h is.
 //
 //   cublas_lt::supported(host)                    "" or the reason why not
-//   cublas_lt::multiply(m, n, k, a, turned, c)    C[m,n] = A[m,k] Bt[n,k]^T, row-major device memory, on cuda::stream()
+//   cublas_lt::multiply(m, n, k, a, turned, c)    C[m,n] = A[m,k] Bt[n,k]^T, row-major device memory, on cuda::stream():
+//                                                 uint8_t are e4m3s with sums of float, int8_t are integers with sums of int32_t
 //
 // It multiplies bytes only where both factors lie along k, and where sizes are multiples of 16.
 #pragma once
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "kernels/common/cuda.h"
 
@@ -68,6 +70,20 @@ inline void check(cublasStatus_t status, const char* call) {
     throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(int(status)));
 }
 
+/// The formats of a product.
+struct Formats {
+  cudaDataType_t factor, sum;
+  cublasComputeType_t compute;
+  const char* name;
+};
+template <class Factor>
+constexpr Formats formats_of() {
+  if constexpr (std::is_same_v<Factor, uint8_t>)
+    return {CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F, "e4m3s"};
+  else
+    return {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, "int8s"};
+}
+
 /// How a product of that size is made. Asking takes longer than a small product, so the last answer is kept; a run times one size.
 struct Way {
   std::array<int64_t, 3> size = {};
@@ -77,17 +93,17 @@ struct Way {
 };
 
 // cuBLAS has columns where we have rows: it makes C^T of n rows from Bt^T, which is stored as its own k by n, and A^T, k by m.
-inline Way way_for(const Library& l, int64_t m, int64_t n, int64_t k) {
+inline Way way_for(const Library& l, const Formats& f, int64_t m, int64_t n, int64_t k) {
   Way w;
   w.size = {m, n, k};
   const cublasOperation_t turn = CUBLAS_OP_T, leave = CUBLAS_OP_N;
-  check(l.description(&w.product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  check(l.description(&w.product, f.compute, f.sum), "cublasLtMatmulDescCreate");
   check(l.set(w.product, CUBLASLT_MATMUL_DESC_TRANSA, &turn, sizeof turn), "cublasLtMatmulDescSetAttribute");
   check(l.set(w.product, CUBLASLT_MATMUL_DESC_TRANSB, &leave, sizeof leave),
         "cublasLtMatmulDescSetAttribute");
-  check(l.layout(&w.turned, CUDA_R_8F_E4M3, uint64_t(k), uint64_t(n), k), "cublasLtMatrixLayoutCreate");
-  check(l.layout(&w.a, CUDA_R_8F_E4M3, uint64_t(k), uint64_t(m), k), "cublasLtMatrixLayoutCreate");
-  check(l.layout(&w.c, CUDA_R_32F, uint64_t(n), uint64_t(m), n), "cublasLtMatrixLayoutCreate");
+  check(l.layout(&w.turned, f.factor, uint64_t(k), uint64_t(n), k), "cublasLtMatrixLayoutCreate");
+  check(l.layout(&w.a, f.factor, uint64_t(k), uint64_t(m), k), "cublasLtMatrixLayoutCreate");
+  check(l.layout(&w.c, f.sum, uint64_t(n), uint64_t(m), n), "cublasLtMatrixLayoutCreate");
   cublasLtMatmulPreference_t preference = nullptr;
   check(l.preference(&preference), "cublasLtMatmulPreferenceCreate");
   check(l.prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace, sizeof kWorkspace),
@@ -97,8 +113,8 @@ inline Way way_for(const Library& l, int64_t m, int64_t n, int64_t k) {
   check(l.heuristic(l.handle, w.product, w.turned, w.a, w.c, w.c, preference, 1, &found, &count),
         "cublasLtMatmulAlgoGetHeuristic");
   if (count == 0)
-    throw std::runtime_error("cublasLt has no algorithm for a product of e4m3s of " + std::to_string(m) +
-                             " x " + std::to_string(n) + " x " + std::to_string(k));
+    throw std::runtime_error(std::string("cublasLt has no algorithm for a product of ") + f.name + " of " +
+                             std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
   w.algorithm = found.algo;
   return w;
 }
@@ -112,13 +128,15 @@ std::string supported(const Host& host) {
 }
 
 /// Sizes are multiples of 16, 16 or more. Throws std::runtime_error with the status of a call that fails.
-inline void multiply(int64_t m, int64_t n, int64_t k, const uint8_t* a, const uint8_t* turned, float* c) {
+template <class Factor, class Sum>
+void multiply(int64_t m, int64_t n, int64_t k, const Factor* a, const Factor* turned, Sum* c) {
+  constexpr detail::Formats formats = detail::formats_of<Factor>();
   detail::Library& library = detail::library();
   if (!library.why_not.empty()) throw std::runtime_error(library.why_not);
   if (library.handle == nullptr) detail::check(library.create(&library.handle), "cublasLtCreate");
   static detail::Way way;
-  if (way.size != std::array{m, n, k}) way = detail::way_for(library, m, n, k);
-  const float one = 1, zero = 0;
+  if (way.size != std::array{m, n, k}) way = detail::way_for(library, formats, m, n, k);
+  const Sum one = 1, zero = 0;
   cuda::Scratch workspace(detail::kWorkspace);
   detail::check(
       library.matmul(library.handle, way.product, &one, turned, way.turned, a, way.a, &zero, c, way.c, c,
@@ -134,7 +152,8 @@ std::string supported(const Host& host) {
   return no.empty() ? "cublasLt's headers were not found when klab was built" : no;
 }
 
-inline void multiply(int64_t, int64_t, int64_t, const uint8_t*, const uint8_t*, float*) {
+template <class Factor, class Sum>
+void multiply(int64_t, int64_t, int64_t, const Factor*, const Factor*, Sum*) {
   throw std::logic_error("cublasLt runs on a GPU only");
 }
 

@@ -11,13 +11,14 @@
 // NEEDS     a GPU of compute capability 8.9, libcublasLt next to its driver; m, n and k multiples of 16.
 // TRIED     see NOTES.md
 #include "harness/core/registrar.h"
+#include "kernels/common/matmul/scale_columns.h"
 #include "kernels/common/vendor/cublas_lt.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
 
 namespace klab {
 namespace {
 
-constexpr int kThreads = 256, kTile = 32, kRows = 8;
+constexpr int kTile = 32, kRows = 8;
 
 /// turned[n,k] = b[k,n]^T, squares of 32 by way of shared memory.
 __global__ void __launch_bounds__(kTile* kRows)
@@ -33,22 +34,15 @@ __global__ void __launch_bounds__(kTile* kRows)
     if (j0 + r < n && p0 + x < k) turned[(j0 + r) * k + p0 + x] = tile[x][r];
 }
 
-__global__ void __launch_bounds__(kThreads)
-    rescale(const float* __restrict__ scale, float* __restrict__ c, int64_t n, int64_t count) {
-  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < count) c[i] *= scale[i % n];
-}
-
 void run(const MatmulFp8::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   cuda::Scratch turned(size_t(n * k));
-  const int64_t squares = ((k + kTile - 1) / kTile) * ((n + kTile - 1) / kTile), count = m * n;
+  const int64_t squares = ((k + kTile - 1) / kTile) * ((n + kTile - 1) / kTile);
   cuda::launch(turn, dim3(unsigned(squares)), dim3(kTile * kRows), 0, x.b, turned.as<uint8_t>(), n, k);
   cublas_lt::multiply(m, n, k, x.a, turned.as<uint8_t>(), x.c);
-  cuda::launch(rescale, dim3(unsigned((count + kThreads - 1) / kThreads)), dim3(kThreads), 0, x.scale, x.c, n,
-               count);
+  scale_columns(x.c, x.scale, x.c, m, n);
 }
 
 std::string supported(const MatmulFp8::Shape& s, const Host& host) {

@@ -7,20 +7,12 @@
 // NEEDS     a GPU of compute capability 8.0, libcublas next to its driver; n and k multiples of 4; device
 //           memory for the sums.
 #include "harness/core/registrar.h"
+#include "kernels/common/matmul/scale_columns.h"
 #include "kernels/common/vendor/cublas.h"
 #include "reference/matmul_int8/matmul_int8.h"
 
 namespace klab {
 namespace {
-
-constexpr int kThreads = 256;
-
-__global__ void __launch_bounds__(kThreads)
-    rescale(const int* __restrict__ sums, const float* __restrict__ scale, float* __restrict__ c, int64_t n,
-            int64_t count) {
-  const int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < count) c[i] = float(sums[i]) * scale[i % n];
-}
 
 void run(const MatmulInt8::Args<float>& x) {
   const auto [m, n, k] = x.shape;
@@ -28,9 +20,7 @@ void run(const MatmulInt8::Args<float>& x) {
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   cuda::Scratch sums(size_t(m * n) * sizeof(int));
   cublas::multiply(cublas::How::int8, m, n, k, x.a, x.b, sums.as<int>());
-  const int64_t count = m * n;
-  cuda::launch(rescale, dim3(unsigned((count + kThreads - 1) / kThreads)), dim3(kThreads), 0, sums.as<int>(),
-               x.scale, x.c, n, count);
+  scale_columns(sums.as<int>(), x.scale, x.c, m, n);
 }
 
 std::string supported(const MatmulInt8::Shape& s, const Host& host) {

@@ -1,0 +1,73 @@
+// matmul_int8_tn.cuda.02_persistent: nothing is turned, and the tensor cores are fed as fast as they multiply.
+//
+// CHANGE    the pipeline of matmul_int8.cuda.04_turned_once without its first launch: TMA fetches tiles of 128 x 128 and 256 x 128
+//           bytes as both factors lie, and each of two groups has 64 x 256 sums of 32 bits in registers.
+// EXPECT    the product alone of that rung, 17 us at 2048 cubed by its notes. 9 us of it are wgmma, and C is stored in 4.
+// NUMERICS  exact sums in 32 bits; a conversion and a product.
+// NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory.
+// SASS      IGMMA.64x256x32 UTMALDG UTMASTG USETMAXREG; no LDL STL
+#include <stdexcept>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/matmul/hopper_bytes.h"
+#include "reference/matmul_int8_tn/matmul_int8_tn.h"
+
+namespace klab {
+namespace {
+
+#if KLAB_SIMT
+
+void run(const MatmulInt8Tn::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
+
+#else
+
+using namespace hopper;
+
+struct Job {
+  static constexpr int kColumns = 256, kStages = 4;
+  using Sum = int;
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  /// Tiles are released when the wgmma that read them is over, which is known one step later.
+  static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], ByteRing<Job>& ring,
+                                                  int group, int steps) {
+    int before = 0;
+    for (int step = 0; step < steps; ++step, ring.next()) {
+      const auto& tiles = ring.wait();
+      const uint64_t a = describe_k_major(tiles.a + group * (kByteRows / 2) * kByteDepth);
+      const uint64_t b = describe_k_major(tiles.b);
+      multiply_begin();
+#pragma unroll
+      for (int p = 0; p < kByteDepth / 32; ++p)
+        multiply_s8(sums, a + p * kNextK, b + p * kNextK, step + p > 0);
+      multiply_commit();
+      multiply_wait<1>();
+      if (step > 0) ring.release(before);
+      before = ring.stage;
+    }
+    multiply_wait<0>();
+    ring.release(before);
+    settle(sums);
+  }
+#endif
+};
+
+void run(const MatmulInt8Tn::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0 || n == 0) return;
+  if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
+  multiply_matrices_along_k<Job>(x.a, x.b, x.scale, x.c, m, n, k);
+}
+
+#endif
+
+KLAB_VARIANT(MatmulInt8Tn, {.run = run,
+                            .parent = "01_naive",
+                            .tiles = {32, 128, 256},
+                            .expect = {.shape = {2048, 2048, 2048}, .over_parent = 100},
+                            .supported = [](const MatmulInt8Tn::Shape&, const Host& host) {
+                              return hopper::needs_hopper(host);
+                            }});
+
+}  // namespace
+}  // namespace klab

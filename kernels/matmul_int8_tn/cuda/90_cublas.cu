@@ -1,0 +1,33 @@
+// matmul_int8_tn.cuda.90_cublas: cublasLt on the tensor cores, and a kernel for the scales.
+//
+// CHANGE    a vendor's product of integers, which takes both factors as they lie; its sums go to memory and are scaled by a kernel
+//           behind it.
+// EXPECT    the products near the peak of bytes, and eight bytes a result more than a kernel needs that scales its own sums.
+// NUMERICS  exact sums in 32 bits; a conversion and a product.
+// NEEDS     a GPU of compute capability 8.9, libcublasLt next to its driver; m, n and k multiples of 16; device memory for the sums.
+#include "harness/core/registrar.h"
+#include "kernels/common/matmul/scale_columns.h"
+#include "kernels/common/vendor/cublas_lt.h"
+#include "reference/matmul_int8_tn/matmul_int8_tn.h"
+
+namespace klab {
+namespace {
+
+void run(const MatmulInt8Tn::Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0 || n == 0) return;
+  if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
+  cuda::Scratch sums(size_t(m * n) * sizeof(int));
+  cublas_lt::multiply(m, n, k, x.a, x.b, sums.as<int>());
+  scale_columns(sums.as<int>(), x.scale, x.c, m, n);
+}
+
+std::string supported(const MatmulInt8Tn::Shape& s, const Host& host) {
+  if (s.m % 16 != 0 || s.n % 16 != 0 || s.k % 16 != 0) return "needs rows, columns and depths in sixteens";
+  return cublas_lt::supported(host);
+}
+
+KLAB_VARIANT(MatmulInt8Tn, {.run = run, .peer = true, .supported = supported});
+
+}  // namespace
+}  // namespace klab
