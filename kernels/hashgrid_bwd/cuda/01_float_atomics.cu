@@ -5,6 +5,7 @@
 // EXPECT    atomics are carried out by L2, one lane's address at a time. On coarse levels thousands of points add to
 //           the same few entries, and additions to one address wait for each other: the smallest levels take longest.
 // NUMERICS  float; contributions in the order in which they arrive, so two runs differ.
+// SASS      REDG.F32; no ATOM ATOMG LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid/device.h"

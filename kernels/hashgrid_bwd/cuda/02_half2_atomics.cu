@@ -11,6 +11,7 @@
 //           is 2^11 times as large as the addend. Contributions in the order in which they arrive.
 // NEEDS     compute capability 6.0; a scratch table.
 // TRIED     see NOTES.md, cuda.02_half2_atomics
+// SASS      ATOM.F16x2 REDG.F32; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid/device.h"

@@ -8,6 +8,7 @@
 //           there. On fine levels, and for random points, the match gains nothing.
 // NUMERICS  float; lanes of a cell as a tree, then in the order in which warps arrive.
 // NEEDS     compute capability 7.0 (match).
+// SASS      MATCH REDG.F32; no ATOM ATOMG LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/hashgrid/device.h"

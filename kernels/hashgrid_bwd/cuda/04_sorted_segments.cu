@@ -8,6 +8,7 @@
 //           additions spread over many entries, and gains where they queue.
 // NUMERICS  float; an entry's contributions in the order in which the sort placed them, which atomics decide.
 // NEEDS     scratch of 8 bytes per corner and 8 an entry.
+// SASS      ATOMG.ADD; no REDG.F32 ATOM LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

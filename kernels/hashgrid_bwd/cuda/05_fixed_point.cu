@@ -10,6 +10,7 @@
 //           to float. Deterministic.
 // NEEDS     scratch of 12 bytes per value of the largest level.
 // TRIED     see NOTES.md, cuda.05_fixed_point
+// SASS      REDG.ADD.64 REDG.MAX; no ATOM ATOMG
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -10,6 +10,7 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 9.0 for the wide reds; older GPUs get single ones.
 // TRIED     see NOTES.md, cuda.06_vector_reds
+// SASS      MATCH REDG.F32x2 REDG.F32x4; no ATOM ATOMG LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -10,6 +10,7 @@
 // NUMERICS  as the parent.
 // NEEDS     as the parent.
 // TRIED     see NOTES.md, cuda.07_lane_pairs
+// SASS      REDG.F32x2 REDG.F32x4; no ATOM ATOMG LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,6 +8,7 @@
 // NUMERICS  the table's values carry half precision, which is the table's error and not this rung's; widening is
 //           exact, sums are float.
 // NEEDS     a table aligned to its entries; one that is not is read half by half.
+// SASS      LDG.64 LDG.128; no LDL STL CALL
 #include <cstring>
 
 #include "harness/core/registrar.h"

@@ -9,6 +9,7 @@
 // NUMERICS  as the parent, summed in another order: the corners of each side first.
 // NEEDS     as the parent.
 // TRIED     see NOTES.md, cuda.04_lane_pairs
+// SASS      LDG.64 LDG.128; no LDL STL CALL
 #include <cstring>
 
 #include "harness/core/registrar.h"

@@ -7,6 +7,7 @@
 //           least 1.1 times at a thousand features.
 // NUMERICS  as the parent.
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go the parent's way.
+// SASS      LDGSTS.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

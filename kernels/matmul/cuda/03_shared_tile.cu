@@ -8,6 +8,7 @@
 //           peak; 1.2 times the parent or more, whose own repetitions hit L1.
 // NUMERICS  as the parent: zeros beyond the edge of k add nothing.
 // NEEDS     8 KB of shared memory.
+// SASS      LDS STS; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

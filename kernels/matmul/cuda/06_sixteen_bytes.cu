@@ -10,6 +10,7 @@
 // NEEDS     k and n that are multiples of 4 and matrices that begin on 16 bytes for the fast path; others go
 //           one float at a time.
 // TRIED     see NOTES.md, cuda.06_sixteen_bytes
+// SASS      LDG.128 STS.128 LDS.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

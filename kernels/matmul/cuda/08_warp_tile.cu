@@ -9,6 +9,7 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 16.4 KB of shared memory. n that is a multiple of 4 for copies of 16
 //           bytes.
+// SASS      LDGSTS.128 LDS.128 STG.128
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

@@ -12,6 +12,7 @@
 //           range is float's.
 // NEEDS     compute capability 8.0; 27 KB of shared memory.
 // TRIED     on paper: half in place of bfloat16 has 8 times its precision, but overflows at 65504.
+// SASS      HMMA.BF16 LDG.128; no LDGSTS LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul/matmul.h"

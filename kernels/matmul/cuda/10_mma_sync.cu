@@ -10,6 +10,7 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A
 //           and B.
+// SASS      HMMA.BF16 LDSM LDGSTS.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/round_matrix.h"

@@ -10,6 +10,7 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 9.0, and only that one; a GPU, since the host's executor knows neither wgmma
 //           nor TMA. 129 KB of shared memory; 2 bytes of device memory for each element of A and B.
+// SASS      HGMMA.BF16 UTMALDG; no LDSM LDL STL
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

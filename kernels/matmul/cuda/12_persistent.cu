@@ -8,6 +8,7 @@
 //           product takes two dozen: at least twice the parent.
 // NUMERICS  as the parent.
 // NEEDS     as the parent; 226 KB of shared memory.
+// SASS      HGMMA.64x256x16.BF16 UTMALDG UTMASTG USETMAXREG LDG.128; no LDL STL
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

@@ -6,6 +6,7 @@
 //           product of a warp: five times the parent.
 // NUMERICS  float sums. The order within 16 products is the hardware's; the executor adds them exactly and rounds once.
 // NEEDS     compute capability 8.0; 10 KB of shared memory, and 4 KB for tiles over the edge.
+// SASS      HMMA.BF16 LDG.128 STS.128; no LDGSTS
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bf16/matmul_bf16.h"

@@ -8,6 +8,7 @@
 //           At 2048 cubed L2 delivers 268 MB, some 50 us: three times the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; 96 KB of shared memory. Rows that are not multiples of 16 bytes are copied into wider ones.
+// SASS      HMMA.BF16 LDSM LDGSTS.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"

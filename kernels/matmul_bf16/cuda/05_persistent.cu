@@ -8,6 +8,7 @@
 //           128 tiles are one round of 132 multiprocessors: at least 1.4 times the parent.
 // NUMERICS  as the parent.
 // NEEDS     as the parent; 226 KB of shared memory.
+// SASS      HGMMA.64x256x16.BF16 UTMALDG UTMASTG USETMAXREG; no LDSM LDL STL
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

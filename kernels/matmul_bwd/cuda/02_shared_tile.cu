@@ -9,6 +9,7 @@
 // NUMERICS  as the parent: zeros beyond the edges add nothing.
 // NEEDS     8.3 KB of shared memory.
 // TRIED     on paper: no padding. 31 conflicts for each multiply-add of d_a, worse than the sectors were.
+// SASS      LDS STS; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bwd/matmul_bwd.h"

@@ -9,6 +9,7 @@
 // NUMERICS  as the parent.
 // NEEDS     8.4 KB of shared memory. Rows that are a multiple of 4 floats and matrices that begin on 16 bytes
 //           for the fast path.
+// SASS      LDG.128 STS.128 LDS.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/matmul_bwd/matmul_bwd.h"

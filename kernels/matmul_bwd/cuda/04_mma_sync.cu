@@ -9,6 +9,7 @@
 //           of the class, and length·2^-24 for the sum.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of A, B
 //           and d_c.
+// SASS      HMMA.BF16 LDSM.M88 LDSM.MT88 LDGSTS.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/round_matrix.h"

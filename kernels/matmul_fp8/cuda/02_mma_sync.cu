@@ -11,6 +11,7 @@
 //           with 11 bits. The executor adds exactly and rounds once.
 // NEEDS     compute capability 8.9; 9 KB of shared memory.
 // TRIED     see NOTES.md, cuda.02_mma_sync
+// SASS      HMMA; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/byte_tiles.h"
 #include "kernels/common/mma.h"

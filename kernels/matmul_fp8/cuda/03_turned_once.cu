@@ -8,6 +8,7 @@
 //           at least ten times the parent.
 // NUMERICS  as the parent: sums of 128 depths apart.
 // NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory; device memory for B.
+// SASS      QGMMA.E4M3 UTMALDG UTMASTG USETMAXREG; no LDL STL
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

@@ -6,6 +6,7 @@
 //           does 2: ten times the parent.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
 // NEEDS     compute capability 6.1; 9 KB of shared memory.
+// SASS      IDP.4A; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/byte_tiles.h"

@@ -6,6 +6,7 @@
 //           parent.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
 // NEEDS     compute capability 8.0; 9 KB of shared memory.
+// SASS      IMMA.16832; no LDSM LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/byte_tiles.h"
 #include "kernels/common/mma.h"

@@ -8,6 +8,7 @@
 //           at least ten times the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory; device memory for B.
+// SASS      IGMMA.64x256x32 UTMALDG UTMASTG USETMAXREG; no LDL STL
 #include <stdexcept>
 
 #include "harness/core/registrar.h"

@@ -10,6 +10,7 @@
 //           same every time.
 // NEEDS     compute capability 8.0; 160 KB of shared memory for the activations of all layers, two layers of
 //           gradients and the largest layer's weights.
+// SASS      HMMA.BF16; no LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

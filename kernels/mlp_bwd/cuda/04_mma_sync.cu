@@ -11,6 +11,7 @@
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory for the inputs of
 //           all layers, one layer of gradients and the largest layer's weights.
+// SASS      HMMA.BF16 LDSM.M88 LDSM.MT88; no LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

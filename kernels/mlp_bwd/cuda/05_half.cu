@@ -9,6 +9,7 @@
 //           float sums; values below 2^-39 of the largest are lost. The order of the 16 products of one
 //           instruction is the hardware's; the executor adds them exactly and rounds once.
 // NEEDS     compute capability 8.0; layers of at most 128 channels; 160 KB of shared memory, as the parent.
+// SASS      HMMA LDSM.M88 LDSM.MT88; no HMMA.BF16 LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -15,6 +15,7 @@
 //           executor adds exactly, except numbers 2^53 apart, and rounds once an instruction.
 // NEEDS     compute capability 8.9; layers of at most 128 channels; 160 KB of shared memory at most.
 // TRIED     see NOTES.md, cuda.06_fp8
+// SASS      HMMA LDSM; no HMMA.BF16 LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -13,6 +13,7 @@
 // NEEDS     compute capability 8.0; at most 2 hidden layers of at most 64 channels, 64 inputs, 16 outputs; up
 //           to 117 KB of shared memory.
 // TRIED     see NOTES.md, cuda.07_kept_sums
+// SASS      HMMA.BF16 LDSM.M88 LDSM.MT88; no LDL STL CALL.div_*64
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,6 +8,7 @@
 //           times the parent.
 // NUMERICS  as the parent.
 // NEEDS     in and width of at most 192: two buffers of 48 KB.
+// SASS      LDS.128; no LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

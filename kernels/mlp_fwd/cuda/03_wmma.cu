@@ -9,6 +9,7 @@
 // NUMERICS  weights, inputs and activations rounded to bfloat16 (u = 2^-8), float sums: 2u·|W||h| a layer,
 //           which the reference's recurrence carries with that u; its terms leave room for two.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
+// SASS      HMMA.BF16; no LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,6 +8,7 @@
 //           twice the parent.
 // NUMERICS  as the parent.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
+// SASS      HMMA.BF16 LDSM; no LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -10,6 +10,7 @@
 //           a warp's 16 samples, float sums; values below 2^-39 of the largest are lost. The order of the 16
 //           products of one instruction is the hardware's; the executor adds them exactly and rounds once.
 // NEEDS     compute capability 8.0; layers of at most 128 channels.
+// SASS      HMMA LDSM; no HMMA.BF16 LDL STL
 #include <algorithm>
 
 #include "harness/core/registrar.h"

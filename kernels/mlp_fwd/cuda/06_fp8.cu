@@ -13,6 +13,7 @@
 //           adds exactly and rounds once an instruction.
 // NEEDS     compute capability 8.9; layers of at most 128 channels.
 // TRIED     see NOTES.md, cuda.06_fp8
+// SASS      HMMA LDSM; no HMMA.BF16
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -8,6 +8,7 @@
 //           places far apart: a sector for each key that is written.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair, 1 KiB a stretch of 1,024 pairs.
+// SASS      MATCH; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/radix_sort/radix_sort.h"

@@ -8,6 +8,7 @@
 //           a run's ends: some 700 us for 2^22 pairs of 64 bits, a twentieth of the parent's time.
 // NUMERICS  copies.
 // NEEDS     12 bytes a pair; 1 KiB a tile and pass; fewer than 2^30 pairs, since a word holds a count and two bits of state.
+// SASS      ATOMG.ADD LDG.STRONG STG.STRONG; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/digits.h"

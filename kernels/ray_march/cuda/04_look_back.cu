@@ -7,6 +7,7 @@
 //           a twentieth less.
 // NUMERICS  bit-exact by contract.
 // NEEDS     as the parent.
+// SASS      ATOMG.ADD LDG.64.STRONG STG.64.STRONG; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/look_back.h"
