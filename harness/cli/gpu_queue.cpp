@@ -45,16 +45,20 @@ std::string bare(const std::string& code) {
   return out;
 }
 
-/// Adds a file and what it includes from its own op's folder.
-void gather(const fs::path& root, const std::string& name, const std::string& op, std::set<std::string>& seen,
-            std::string& all) {
+/// Headers that every CUDA rung includes: launches, memory, and the names of CUDA. A line there changes no rung's idea and would put
+/// all rungs in the queue.
+constexpr std::string_view kOfAllRungs[] = {"kernels/common/cuda.h", "kernels/common/cuda_device.h"};
+
+/// Adds a file and the kernels' headers that it includes.
+void gather(const fs::path& root, const std::string& name, std::set<std::string>& seen, std::string& all) {
+  if (std::ranges::find(kOfAllRungs, name) != std::end(kOfAllRungs)) return;
   if (!seen.insert(name).second || !fs::exists(root / name)) return;
   const std::string text = read_text(root / name);
   all += bare(text);
-  const std::string own = "#include \"kernels/" + op + "/";
-  for (size_t at = text.find(own); at != std::string::npos; at = text.find(own, at + 1)) {
-    const size_t begin = at + std::string_view("#include \"").size();
-    gather(root, text.substr(begin, text.find('"', begin) - begin), op, seen, all);
+  constexpr std::string_view include = "#include \"", kernels = "#include \"kernels/";
+  for (size_t at = text.find(kernels); at != std::string::npos; at = text.find(kernels, at + 1)) {
+    const size_t begin = at + include.size();
+    gather(root, text.substr(begin, text.find('"', begin) - begin), seen, all);
   }
 }
 
@@ -156,7 +160,7 @@ std::string code_digest(const fs::path& root, const Variant& variant) {
   // A tree of earlier may have it by a former id.
   for (const std::string& was : variant.was) names.push_back(was.substr(was.rfind('.') + 1));
   for (const std::string& name : names) {
-    gather(root, fmt::format("kernels/{}/cuda/{}.cu", variant.op, name), variant.op, seen, all);
+    gather(root, fmt::format("kernels/{}/cuda/{}.cu", variant.op, name), seen, all);
     if (!all.empty()) break;
   }
   return all.empty() ? "" : sha256(all);

@@ -34,8 +34,8 @@ std::string rule_of(const std::optional<double>& predicted, const std::string& p
 /// "not decided: " with the reason where there is no time.
 std::string decide(const Waiting& line, std::span<const Row> rows);
 
-/// Returns a digest of a rung's code in that tree: its file and those of its op's folder that it includes, without comments, includes and
-/// blanks. Empty if the tree has no such file.
+/// Returns a digest of a rung's code in that tree: its file and the headers of kernels/ that it includes, directly or not, without
+/// comments, includes and blanks. Those that all rungs include do not count. Empty if the tree has no such file.
 std::string code_digest(const std::filesystem::path& root, const Variant& variant);
 
 /// Returns the rungs of CUDA ladders, vendors' baselines left out, that have no recorded time at the shape of their promise

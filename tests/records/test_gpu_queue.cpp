@@ -61,6 +61,21 @@ TEST_F(GpuQueueFolder, WordsOfAKernelMayChangeAndItsCodeMayNot) {
   const std::string before = digest_of(with);
   std::ofstream(path / "kernels/transpose/tile-inl.h") << "constexpr int kTile = 64;";
   EXPECT_NE(digest_of(with), before);
+  // Headers that rungs of several ops share count, too, by whatever way they are included; the one of all rungs does not.
+  fs::create_directories(path / "kernels/common/matmul");
+  std::ofstream(path / "kernels/common/matmul/outer.h")
+      << "#include \"kernels/common/matmul/inner.h\"\nint a();";
+  std::ofstream(path / "kernels/common/matmul/inner.h") << "int b();";
+  std::ofstream(path / "kernels/common/cuda.h") << "int c();";
+  const std::string shared =
+      "#include \"kernels/common/cuda.h\"\n#include \"kernels/common/matmul/outer.h\"\n";
+  const std::string first = digest_of(shared);
+  std::ofstream(path / "kernels/common/cuda.h") << "int c(int);";
+  EXPECT_EQ(digest_of(shared), first);
+  std::ofstream(path / "kernels/common/matmul/inner.h") << "int b();  // again";
+  EXPECT_EQ(digest_of(shared), first);
+  std::ofstream(path / "kernels/common/matmul/inner.h") << "int b(int);";
+  EXPECT_NE(digest_of(shared), first);
   fs::remove(path / "kernels/transpose/cuda/01_naive.cu");
   EXPECT_EQ(code_digest(path, *find_variant("transpose.cuda.01_naive")), "");
 }
