@@ -139,7 +139,7 @@ def instructions(disassembly):
         name = at[1]
         if name.startswith("CALL"):
             to = re.search(r"`\((?:\$__internal_\d+_\$__cuda_sm\d+x?_)?([^)]*)\)", at[2])
-            name = "CALL." + (re.sub(r"\W", "_", to[1]) if to else "pointer")
+            name = "CALL." + (re.sub(r"\W", "_", to[1].split("__internal_")[-1]) if to else "pointer")
         counts[name] += 1
     return counts
 

@@ -6,6 +6,7 @@
 //           at least 1.2 times.
 // NUMERICS  as the parent.
 // NEEDS     arrays that begin at multiples of 16 bytes; others, and the last three elements, go singly.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/activation_fwd/activation_fwd.h"

@@ -10,6 +10,7 @@
 // NUMERICS  the corrections within 3u; the rest as the parent.
 // NEEDS     arrays that begin at multiples of 16 bytes, and groups of 1, 2, 4, 8, 16, 32 or more than 32
 //           entries; each of the others has a warp to itself.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"

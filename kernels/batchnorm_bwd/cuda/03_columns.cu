@@ -7,6 +7,7 @@
 // EXPECT    of 8192 rows of 1,024 the parent's warps read 32 sectors/request of which they use an eighth: at least 7 times.
 // NUMERICS  a thread adds up every 8th row of its block, then tree order.
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

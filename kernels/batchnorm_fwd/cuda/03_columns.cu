@@ -8,6 +8,7 @@
 //           least 9 times.
 // NUMERICS  moments of four rows, merged (Chan, Golub and LeVeque).
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

@@ -6,6 +6,7 @@
 //           at multiples of 16 bytes: at least 1.5 times.
 // NUMERICS  as the parent, up to the order of division and product.
 // NEEDS     runs of a multiple of four numbers and arrays that begin at multiples of 16 bytes; others go by single numbers.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/batchnorm_inference/batchnorm_inference.h"

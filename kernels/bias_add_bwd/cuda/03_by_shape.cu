@@ -7,6 +7,7 @@
 //           flight: at least 7 times the parent.
 // NUMERICS  a thread adds up every 8th row of its block, then tree order; for images as the parent.
 // NEEDS     for loads of 16 bytes channels of a multiple of four and arrays that begin at multiples of 16 bytes.
+// SASS      LDG.128 STG.128; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

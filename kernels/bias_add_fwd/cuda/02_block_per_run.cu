@@ -5,6 +5,7 @@
 // EXPECT    no division, and a quarter of the requests: at least 1.5 times.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     runs of a multiple of four numbers and arrays that begin at multiples of 16 bytes; others go by single numbers.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/bias_add_fwd/bias_add_fwd.h"

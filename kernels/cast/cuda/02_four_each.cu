@@ -5,6 +5,7 @@
 // NUMERICS  the contract's bits.
 // NEEDS     nothing; where x or out does not begin on 16 bytes, and for the last three numbers, one at a
 //           time.
+// SASS      LDG.128 STG.64; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/formats/narrow_device.h"
 

@@ -9,6 +9,7 @@
 // NUMERICS  bfloat16 factors, float sums: with u = 2^-8 a product errs by at most (2u + u²)|w||x|, and the float sum adds
 //           c·r·s·2^-24; both are within the bound of bfloat16's class, since the contract counts two roundings at the least.
 // NEEDS     compute capability 8.0; 23 KB of shared memory; both layouts.
+// SASS      HMMA.BF16; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"

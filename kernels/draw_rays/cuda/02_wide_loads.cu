@@ -3,6 +3,7 @@
 // CHANGE   a camera comes by five 16-byte loads and a pixel by one of 4 bytes, where the arrays begin at such
 //          borders.
 // EXPECT   six scattered requests instead of 28; the sectors that they touch are the same, or fewer.
+// SASS      LDG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"

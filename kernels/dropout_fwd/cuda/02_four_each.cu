@@ -4,6 +4,7 @@
 // EXPECT    a quarter of the rounds and of the requests: three times at least, and near the copy bandwidth.
 // NUMERICS  as the parent, bit for bit.
 // NEEDS     arrays that begin at multiples of 16 bytes; others go by single elements.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"

@@ -3,6 +3,7 @@
 // CHANGE   float4 where both arrays begin at multiples of 16 bytes; the others and the last three go one by
 //          one.
 // EXPECT   a quarter of the requests for the same sectors.
+// SASS      LDG.128 STG.128; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"

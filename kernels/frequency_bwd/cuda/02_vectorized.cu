@@ -5,6 +5,7 @@
 // EXPECT    near read bandwidth, at least 1.5 times faster than the parent.
 // NUMERICS  2^k·x modulo 2 is exact; sine and cosine within 2u of 1. Octaves in order.
 // NEEDS     rows that begin at multiples of 16 bytes for four at once; a thread takes one position otherwise.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/frequency_bwd/frequency_bwd.h"

@@ -6,6 +6,7 @@
 //           at least 1.5 times faster than the parent.
 // NUMERICS  2^k·x modulo 2 is exact; sine and cosine within 2u of 1.
 // NEEDS     rows that begin at multiples of 16 bytes for four at once; a thread takes one position otherwise.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/frequency_fwd/frequency_fwd.h"

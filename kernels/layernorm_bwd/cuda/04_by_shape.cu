@@ -7,6 +7,7 @@
 //           parent. Nothing for many rows of up to 1,024 features.
 // NUMERICS  tree order along a row; down a column the rows of a block in order, then blocks in tree order.
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go by single features.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

@@ -6,6 +6,7 @@
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go by single features.
 // TRIED     on paper only: a head and a tail by single features for rows that begin anywhere. x, y, gamma and beta have their
 //           boundaries at different features then.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/layernorm_fwd/layernorm_fwd.h"

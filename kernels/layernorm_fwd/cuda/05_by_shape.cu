@@ -8,6 +8,7 @@
 //           twice: at least 200 times the parent. Rows of up to 1,024 features as by the parent.
 // NUMERICS  moments of parts, merged (Chan, Golub and LeVeque); of rows of up to 1,024 features two passes.
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go by single features.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

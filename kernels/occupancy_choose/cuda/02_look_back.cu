@@ -6,6 +6,7 @@
 // EXPECT   the generator runs once, bits and values are read once, and the 128 additions of one thread are gone: less
 //          than the parent's time, if not by much: a fill and a launch are most of what is left.
 // NEEDS    8 bytes a tile of 1,024 cells.
+// SASS      ATOMG.ADD LDG.64.STRONG STG.64.STRONG; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/look_back.h"

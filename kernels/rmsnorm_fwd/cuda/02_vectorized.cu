@@ -4,6 +4,7 @@
 // EXPECT    a quarter of the requests and four times the bytes in flight per warp: at least 1.2 times.
 // NUMERICS  128 strided partial sums, four of a lane in one chain.
 // NEEDS     rows of a multiple of four features and arrays that begin at multiples of 16 bytes; others go by single features.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/rmsnorm_fwd/rmsnorm_fwd.h"

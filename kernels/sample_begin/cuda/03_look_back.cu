@@ -6,6 +6,7 @@
 // EXPECT   the parent's 257 rounds of two loads, two barriers and 48 shuffles in a row at 262,145 rays become one: an
 //          eighth of its time at most. At 10,752 rays, 11 rounds, clearing the words takes what the scan gains.
 // NEEDS    8 bytes a tile.
+// SASS      ATOMG.ADD LDG.64.STRONG STG.64.STRONG; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/look_back.h"

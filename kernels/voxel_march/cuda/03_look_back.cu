@@ -8,6 +8,7 @@
 //           of a warp are on all multiprocessors, 64 blocks of four were on half of them. Twice as fast.
 // NUMERICS  bit-exact by contract: a plane's distance does not depend on the planes before it.
 // NEEDS     8 bytes a tile of 32 rays.
+// SASS      ATOMG.ADD LDG.64.STRONG STG.64.STRONG; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/look_back.h"
