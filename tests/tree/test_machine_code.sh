@@ -2,6 +2,7 @@
 # CUDA rungs contain the instructions that their headers promise (reports/machine_code.py), and a rung that does not is refused.
 set -uo pipefail
 root=$2
+command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0

@@ -14,7 +14,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"
-#include "kernels/common/matmul/persistent.h"
+#include "kernels/common/matmul/hopper_bf16.h"
 #include "reference/matmul/matmul.h"
 
 namespace klab {
@@ -86,7 +86,7 @@ void run(const Matmul::Args<float>& x) {
   const Rounding a = rounding_of(x.a, m, k, copy_a), b = rounding_of(x.b, k, n, copy_b);
   cuda::launch(round_matrices, dim3(unsigned(blocks_of(a) + blocks_of(b))), dim3(kRoundingThreads), 0, a, b,
                blocks_of(a));
-  hopper::persistent::multiply_matrices(a.to, a.stride, b.to, b.stride, x.c, m, n, k);
+  hopper::bf16::multiply_matrices(a.to, a.stride, b.to, b.stride, x.c, m, n, k);
 }
 
 #endif
@@ -95,7 +95,7 @@ KLAB_VARIANT(Matmul,
              {.run = run,
               .parent = "11_wgmma_tma",
               .numerics = {.unit = Unit::bf16},
-              .tiles = {hopper::persistent::kDepth, hopper::persistent::kRows, hopper::persistent::kColumns},
+              .tiles = {hopper::bf16::kDepth, hopper::persistent::kRows, hopper::bf16::kColumns},
               .expect = {.shape = {2048, 2048, 2048}, .over_parent = 2},
               .when = {{2048, 2048, 2048}, "compute capability 9.0, and tiles that only large matrices fill"},
               .supported = [](const Matmul::Shape&, const Host& host) {

@@ -14,7 +14,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"
-#include "kernels/common/matmul/persistent.h"
+#include "kernels/common/matmul/hopper_bf16.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 
 namespace klab {
@@ -31,7 +31,7 @@ void run(const MatmulBf16::Args<float>& x) {
   if (m == 0 || n == 0) return;
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   const AlignedRows<__nv_bfloat16> a(x.a, m, k), b(x.b, k, n);
-  hopper::persistent::multiply_matrices(a.data(), a.stride(), b.data(), b.stride(), x.c, m, n, k);
+  hopper::bf16::multiply_matrices(a.data(), a.stride(), b.data(), b.stride(), x.c, m, n, k);
 }
 
 #endif
@@ -39,7 +39,7 @@ void run(const MatmulBf16::Args<float>& x) {
 KLAB_VARIANT(MatmulBf16,
              {.run = run,
               .parent = "04_wgmma_tma",
-              .tiles = {hopper::persistent::kDepth, hopper::persistent::kRows, hopper::persistent::kColumns},
+              .tiles = {hopper::bf16::kDepth, hopper::persistent::kRows, hopper::bf16::kColumns},
               .expect = {.shape = {2048, 2048, 2048}, .over_parent = 1.4},
               .when = {{2048, 2048, 2048}, "compute capability 9.0, and tiles that only large matrices fill"},
               .supported = [](const MatmulBf16::Shape&, const Host& host) {

@@ -26,12 +26,9 @@ void run(const MatmulFp8::Args<float>&) { throw std::logic_error("wgmma and TMA 
 
 using namespace hopper;
 
-struct Job {
-  static constexpr int kColumns = 128, kStages = 6;
-  using Sum = float;
-
+struct Job : ByteJob<128, 6, float> {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], ByteRing<Job>& ring,
+  static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], persistent::Ring<Job>& ring,
                                                   int group, int steps) {
 #pragma unroll
     for (int s = 0; s < kColumns / 8; ++s)
@@ -40,11 +37,11 @@ struct Job {
     float parts[kColumns / 8][4];
     for (int step = 0; step < steps; ++step, ring.next()) {
       const auto& tiles = ring.wait();
-      const uint64_t a = describe_k_major(tiles.a + group * (kByteRows / 2) * kByteDepth);
+      const uint64_t a = describe_k_major(tiles.a + group * persistent::kGroupRows * kDepth);
       const uint64_t b = describe_k_major(tiles.b);
       multiply_begin();
 #pragma unroll
-      for (int p = 0; p < kByteDepth / 32; ++p) multiply_e4m3(parts, a + p * kNextK, b + p * kNextK, p > 0);
+      for (int p = 0; p < kDepth / 32; ++p) multiply_e4m3(parts, a + p * kNextK, b + p * kNextK, p > 0);
       multiply_commit();
       multiply_wait<0>();
       settle(parts);

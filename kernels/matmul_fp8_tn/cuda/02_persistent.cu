@@ -25,15 +25,12 @@ void run(const MatmulFp8Tn::Args<float>&) { throw std::logic_error("wgmma and TM
 
 using namespace hopper;
 
-struct Job {
-  static constexpr int kColumns = 256, kStages = 4;
-  using Sum = float;
-
+struct Job : ByteJob<256, 4, float> {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   static constexpr int kBlocks = kColumns / 16;  // of 8 columns, in a half
 
-  static __device__ __forceinline__ void multiply(Sum (&sums)[2 * kBlocks][4], ByteRing<Job>& ring, int group,
-                                                  int steps) {
+  static __device__ __forceinline__ void multiply(Sum (&sums)[2 * kBlocks][4], persistent::Ring<Job>& ring,
+                                                  int group, int steps) {
 #pragma unroll
     for (int s = 0; s < 2 * kBlocks; ++s)
 #pragma unroll
@@ -41,13 +38,13 @@ struct Job {
     float parts[kBlocks][4];
     for (int step = 0; step < steps; ++step, ring.next()) {
       const auto& tiles = ring.wait();
-      const uint64_t a = describe_k_major(tiles.a + group * (kByteRows / 2) * kByteDepth);
+      const uint64_t a = describe_k_major(tiles.a + group * persistent::kGroupRows * kDepth);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const uint64_t b = describe_k_major(tiles.b + half * (kColumns / 2) * kByteDepth);
+        const uint64_t b = describe_k_major(tiles.b + half * (kColumns / 2) * kDepth);
         multiply_begin();
 #pragma unroll
-        for (int p = 0; p < kByteDepth / 32; ++p) multiply_e4m3(parts, a + p * kNextK, b + p * kNextK, p > 0);
+        for (int p = 0; p < kDepth / 32; ++p) multiply_e4m3(parts, a + p * kNextK, b + p * kNextK, p > 0);
         multiply_commit();
         multiply_wait<0>();
         settle(parts);
