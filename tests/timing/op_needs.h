@@ -18,6 +18,7 @@ inline std::vector<Needs> needs_of_ops() {
                         kGather = CeilingKind::gather8;
   return {
       {"vector_add", {kFma}},
+      {"reduce", {kFma}},
       {"host_vector_add", {kFma}},
       {"window_sum", {kFma}},
       {"transpose", {}},
