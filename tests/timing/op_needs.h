@@ -19,6 +19,7 @@ inline std::vector<Needs> needs_of_ops() {
   return {
       {"vector_add", {kFma}},
       {"reduce", {kFma}},
+      {"scan", {}},
       {"host_vector_add", {kFma}},
       {"window_sum", {kFma}},
       {"transpose", {}},
