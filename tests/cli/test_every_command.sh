@@ -89,6 +89,8 @@ try 0 'resumed' train --resume run --steps 30 --threads 2
 try 0 'PSNR' eval run built-in --downscale 25 --plan naive
 try 0 '' render run --plan naive --size 16 --orbit 2 --depth --out orbit
 try 2 '' render run --size 0 --out none
+try 0 'page.html' export run --plan naive --html page.html
+try 2 'nowhere' export nowhere --html none.html
 try 0 '' quantize run --format bf16 --out narrow.safetensors
 try 0 '' watch run --once
 try 0 'PSNR' results run/result.json

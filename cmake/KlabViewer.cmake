@@ -1,0 +1,10 @@
+# The page that klab export writes, as strings in the program: labs/radiance/export has its HTML, its script and its shaders.
+klab_room(radiance_export labs/radiance/export LIGHT TOGETHER DEPENDS klab_radiance_run)
+foreach(part viewer.html viewer.js common.glsl hash.glsl)
+  set(file ${KLAB_HOME}/labs/radiance/export/${part})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  string(MAKE_C_IDENTIFIER KLAB_${part} variable)
+  file(READ ${file} ${variable})
+endforeach()
+configure_file(${KLAB_HOME}/cmake/viewer_assets.cpp.in ${PROJECT_BINARY_DIR}/generated/viewer_assets.cpp @ONLY)
+target_sources(klab_radiance_export PRIVATE ${PROJECT_BINARY_DIR}/generated/viewer_assets.cpp)

@@ -1,0 +1,49 @@
+// A page to give away: one file that draws a trained field in a browser, without links.
+//
+//   viewer.html   the frame: a still picture, a canvas, a panel
+//   viewer.js     camera, textures, pictures that get finer while nothing moves
+//   common.glsl, <field>.glsl   the field itself, as klab's renderer evaluates it
+//
+// What a field's shader needs are blocks of bytes, in base64, and settings.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "labs/radiance/evaluate/renderer.h"
+#include "labs/radiance/field/model.h"
+
+namespace klab {
+
+/// A field as its shader reads it.
+struct PageField {
+  const char* shader = "";
+  nlohmann::json settings;  // "defines" of the shader, and numbers that the script uploads
+  std::vector<std::pair<std::string, std::vector<uint8_t>>> blocks;
+};
+
+/// Packs a hash field: table in float16, weights in blocks of 4x4 in float, occupancy bits. Throws
+/// std::runtime_error for numbers that are too large for float16.
+PageField page_field(const Model& model);
+
+/// The first view: a camera of `klab render`, on a circle around the scene.
+struct PageView {
+  double height = 0.5, distance = 1.35, fov = 40;  // sine of the elevation, sides of the unit cube, degrees
+  Camera camera(int side) const;
+  nlohmann::json json() const;  // as viewer.js has it, angles in radians
+};
+
+struct PageText {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> facts;  // of the panel
+};
+
+/// Returns the page. `still` is shown where the browser has no WebGL2.
+std::string page_html(const PageField& field, const PageView& view, const Picture& still, bool black,
+                      const PageText& text);
+
+}  // namespace klab
