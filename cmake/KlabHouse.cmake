@@ -19,8 +19,8 @@ add_library(klab_main OBJECT EXCLUDE_FROM_ALL ${KLAB_HOME}/harness/cli/main.cpp)
 target_link_libraries(klab_main PRIVATE klab_cli)
 target_compile_definitions(klab_main PRIVATE KLAB_HOME="${KLAB_HOME}")
 
-# Headers of the harness for kernel files: registration, and the preamble of a learner's file.
-klab_headers(registrar harness/core/registrar.h harness/step/work.h DEPENDS klab_contracts)
+# Headers of the harness for kernel files: registration, the unit for tiles, and the preamble of a learner's file.
+klab_headers(registrar harness/core/registrar.h harness/core/tile_unit.h harness/step/work.h DEPENDS klab_contracts)
 # Headers for kernels of every project, and those for CUDA kernels that are compiled for the host.
 klab_headers(common_headers kernels/common)
 if(klab_one_isa)

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <thread>
 
+#include "harness/core/tile_unit.h"
+
 extern char** environ;
 
 namespace klab {
@@ -204,6 +206,7 @@ struct ProcessState::Parts {
   Limits limit = limits();
   bool children = has_children();
   stack_t signal_stack{};
+  bool tiles = holds_tiles();
 
   std::vector<std::string> rare_changes() const;
 };
@@ -221,6 +224,7 @@ std::vector<std::string> ProcessState::Parts::rare_changes() const {
   stack_t stack{};
   sigaltstack(nullptr, &stack);
   if (stack.ss_sp != signal_stack.ss_sp) list.emplace_back("the stack of signal handlers");
+  if (holds_tiles() && !tiles) list.emplace_back("tiles that it has not released");
   return list;
 }
 
@@ -282,6 +286,7 @@ std::vector<std::string> ProcessState::changes(int threads, bool all) const {
 void ProcessState::restore(int threads) const {
   const Parts& p = *parts_;
   set(p.registers);
+  if (!p.tiles) release_tiles();
   for (size_t k = 0; k < p.timer.size(); ++k) setitimer(__itimer_which_t(kTimers[k]), &p.timer[k], nullptr);
   for (int s = 1; s <= kHandledSignals; ++s) {
     struct sigaction now {};
@@ -346,6 +351,17 @@ std::string mend_arithmetic_of_workers(int threads) {
   }
   const auto list = differences(mine, other);
   return list.empty() ? "" : "of a worker thread " + list.front();
+}
+
+std::string release_tiles_of_workers(int threads) {
+  if (threads < 2) return "";
+  bool held = false;
+#pragma omp parallel num_threads(threads) reduction(|| : held)
+  if (omp_get_thread_num() > 0 && holds_tiles()) {
+    held = true;
+    release_tiles();
+  }
+  return held ? "tiles that a worker thread has not released" : "";
 }
 
 }  // namespace klab

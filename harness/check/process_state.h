@@ -37,4 +37,8 @@ std::string file_left(int before);
 /// flush-to-zero". Empty where all is the same. Starts a parallel region of so many threads.
 std::string mend_arithmetic_of_workers(int threads);
 
+/// Releases tiles that OpenMP's threads hold, and says so: "tiles that a worker thread has not released". Empty where none does.
+/// Starts a parallel region of that size.
+std::string release_tiles_of_workers(int threads);
+
 }  // namespace klab

@@ -9,6 +9,7 @@
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/core/select.h"
+#include "harness/core/timing_question.h"
 #include "harness/records/input.h"
 #include "harness/timing/ceilings.h"
 
@@ -50,7 +51,7 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls, const 
             v.id, tensor, v.op, v.op);
     if (!op.op.valid(c.shape))
       return fmt::format("{} at {}: is no shape of this operation", v.op, shape_text(op.op, c.shape));
-    if (const std::string why = v.supported(c.shape, host_of(v)); !why.empty())
+    if (const std::string why = supported_for_timing(v, c.shape, host_of(v)); !why.empty())
       return fmt::format(
           "{} cannot run at {} here: {}; take another rung of {}, or leave the op out of the plan to have "
           "the "

@@ -13,6 +13,7 @@
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
 #include "harness/check/thread_watch.h"
+#include "harness/core/timing_question.h"
 #include "harness/timing/bench_inputs.h"
 #include "harness/timing/bench_loop.h"
 #include "harness/timing/ceilings.h"
@@ -136,7 +137,7 @@ class LadderTimer {
   void enter(const Variant& v) {
     ladder_.series.push_back({.variant = v.id});
     Series& series = ladder_.series.back();
-    series.skipped = v.supported(shape_.shape, this_host());
+    series.skipped = supported_for_timing(v, shape_.shape, this_host());
     if (v.backend == "cuda" && this_host().gpu) return on_gpu_.push_back(&v);
     if (v.backend == "cuda")
       series.skipped =

@@ -9,6 +9,7 @@
 
 #include "harness/check/check.h"
 #include "harness/core/registry.h"
+#include "harness/core/timing_question.h"
 #include "labs/learning/experiments/experiment.h"
 #include "labs/learning/experiments/small_field.h"
 #include "labs/radiance/field/codec.h"
@@ -25,7 +26,8 @@ Plan brain_plan(const std::vector<PlannedCall>& calls, bool& any) {
   any = false;
   for (const PlannedCall& call : calls)
     for (const Variant* v : variants_of(call.op, "cpu"))
-      if (!v->peer && v->numerics.unit == Unit::bf16 && v->supported(call.shape, this_host()).empty())
+      if (!v->peer && v->numerics.unit == Unit::bf16 &&
+          supported_for_timing(*v, call.shape, this_host()).empty())
         ids[call.op] = v->id, any = true;
   CallTimes none(std::vector<CallTime>{});
   return Plan::fixed(ids, "of experiments", calls, none, "cpu", Unit::bf16);
