@@ -20,6 +20,7 @@
 #include "harness/core/bytes.h"
 #include "harness/core/instruction_sets.h"
 #include "harness/core/project_info.h"
+#include "harness/core/tile_unit.h"
 #include "harness/gpu/gpu.h"
 
 namespace klab {
@@ -179,6 +180,14 @@ int64_t processor_targets() {
 }
 int64_t usable_targets() { return processor_targets() & compiled_targets(); }
 
+/// " with AMX (bf16, int8)", of what this process may use; empty where it has no tiles.
+std::string tiles_of(const TileUnit& unit) {
+  if (unit.state != TileUnit::State::usable) return "";
+  std::string formats = unit.bf16 ? "bf16" : "";
+  if (unit.int8) formats += formats.empty() ? "int8" : ", int8";
+  return " with AMX (" + formats + ")";
+}
+
 /// "580.159.04, CUDA 13.0"; only the latter where the system does not tell more.
 std::string gpu_driver(const Gpu& device) {
   // NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue ...
@@ -240,7 +249,7 @@ Machine look(const std::string& root) {
   utsname u{};
   uname(&u);
   m.processor = processor_name(root);
-  m.architecture = u.machine;
+  m.architecture = u.machine + tiles_of(tile_unit());
   m.instruction_set = instruction_set();
   m.cores = physical_cores(root, processors);
   m.threads = int(processors.size());
@@ -283,6 +292,11 @@ void use_instruction_set(const std::string& name) {
       hwy::GetChosenTarget().Update(hwy::SupportedTargets());
       return;
     }
+  if (name == "amx" || name == "AMX") {
+    // Rungs with tiles use these wherever they can; vectors keep their best instruction set.
+    if (tile_unit().state == TileUnit::State::usable) return;
+    throw std::invalid_argument("--isa " + name + ": " + tile_unit().why);
+  }
   throw std::invalid_argument(
       no_instruction_set(name, compiled_targets(), buildable_targets(), processor_targets()));
 }
