@@ -1,0 +1,84 @@
+// matmul_bf16.cpu.05_amx_tile: the processor's matrix unit, one tile of sums at a time.
+//
+// CHANGE    TDPBF16PS multiplies tiles of 16 x 32 and 32 x 16 and adds the products to 16 x 16 sums, which stay in a register for
+//           all of k. B is packed for it, 16 columns at a time, in pairs along the sum. Each tile of sums has the configuration
+//           that its rows and columns need.
+// EXPECT    16,384 operations an instruction. The next one waits for its sums, some 50 cycles: 300 operations a cycle, where the
+//           parent does 10 to 20.
+// NUMERICS  float sums, rounded to nearest, of even and odd depths apart; factors and sums that are denormal count as zero.
+// NEEDS     AMX. Where the processor has none, a model does the same and is not timed.
+#include <algorithm>
+#include <string>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/scratch.h"
+#include "kernels/common/tiles.h"
+#include "reference/matmul_bf16/matmul_bf16.h"
+
+namespace klab {
+namespace {
+
+constexpr int64_t kSide = 16,
+                  kDepth = 32;  // rows and columns of a tile of sums; depths of a product of tiles
+
+/// Columns [j, j + 16) of B as pairs (p, p + 1) next to each other, 16 pairs for each product of tiles; zeros beyond the matrix.
+void pack(const MatmulBf16::Args<float>& x, int64_t j, uint32_t* to) {
+  const int64_t n = x.shape.n, k = x.shape.k, width = std::min(kSide, n - j);
+  const auto at = [&](int64_t p, int64_t s) {
+    return p < k && s < width ? uint32_t(x.b[p * n + j + s]) : 0U;
+  };
+  for (int64_t p = 0; p < k; p += kDepth)
+    for (int64_t q = p; q < p + kDepth; q += 2)
+      for (int64_t s = 0; s < kSide; ++s) *to++ = at(q, s) | at(q + 1, s) << 16;
+}
+
+/// Up to 16 rows of A from (i, p) on, with zeros beyond k.
+void pad(const MatmulBf16::Args<float>& x, int64_t i, int64_t rows, int64_t p, Bfloat16* to) {
+  const int64_t k = x.shape.k;
+  std::fill_n(to, kSide * kDepth, Bfloat16{});
+  for (int64_t r = 0; r < rows; ++r) std::copy(x.a + (i + r) * k + p, x.a + (i + r + 1) * k, to + r * kDepth);
+}
+
+template <class Tiles>
+void multiply(const MatmulBf16::Args<float>& x, uint32_t* packed) {
+  const auto [m, n, k] = x.shape;
+  alignas(64) Bfloat16 rest[kSide * kDepth];
+  for (int64_t j = 0; j < n; j += kSide) {
+    const int64_t columns = std::min(kSide, n - j);
+    pack(x, j, packed);
+    for (int64_t i = 0; i < m; i += kSide) {
+      const int64_t rows = std::min(kSide, m - i);
+      Tiles::configure(tiles::shapes({{rows, 4 * columns}, {rows, 64}, {kSide, 4 * columns}}));
+      Tiles::template zero<0>();
+      for (int64_t p = 0; p < k; p += kDepth) {
+        if (p + kDepth <= k) {
+          Tiles::template load<1>(x.a + i * k + p, 2 * k);
+        } else {
+          pad(x, i, rows, p, rest);
+          Tiles::template load<1>(rest, 2 * kDepth);
+        }
+        Tiles::template load<2>(packed + p / 2 * kSide, 64);
+        Tiles::template dot_bf16<0, 1, 2>();
+      }
+      Tiles::template store<0>(x.c + i * n + j, 4 * n);
+    }
+  }
+  Tiles::release();
+}
+
+void run(const MatmulBf16::Args<float>& x) {
+  static thread_local Scratch scratch;
+  auto* packed = reinterpret_cast<uint32_t*>(scratch.floats((x.shape.k + kDepth) / 2 * kSide));
+  tiles::on_tiles([&](auto tiles) { multiply<decltype(tiles)>(x, packed); });
+}
+
+std::string supported(const MatmulBf16::Shape&, const Host&) { return why_no_tiles(); }
+
+KLAB_VARIANT(MatmulBf16, {.run = run,
+                          .parent = "02_loop_order",
+                          .tiles = {kSide, kDepth},
+                          .expect = {.shape = {512, 512, 512}, .over_parent = 10},
+                          .supported = supported});
+
+}  // namespace
+}  // namespace klab
