@@ -80,7 +80,9 @@ cat >small.json <<'J'
 J
 try 0 '' autodiff
 try 0 '5.5' autodiff 'ln(x1) + x1*x2 - sin(x2)' --at x1=2,x2=5 --trace --html trace.html --svg trace.svg
+try 0 'Jacobian' autodiff '(x1*x2, x1 + x2)' --at 2,5
 try 2 'ln' autodiff 'ln(x1)' --at x1=-1
+try 2 'column 6' autodiff 'x1 + * x2' --at 2,5
 try 0 'views' scene built-in
 try 2 'nowhere' scene nowhere
 try 0 'PSNR' train built-in --downscale 25 --config small.json --plan naive --threads 2 --steps 20 --out run

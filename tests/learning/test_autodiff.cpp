@@ -35,15 +35,17 @@ TEST(Autodiff, TheWorkedExampleHasItsTable) {
   ASSERT_EQ(t.rows.size(), 7U);
   EXPECT_EQ(t.rows[2].formula, "ln v1");
   EXPECT_NEAR(t.rows.back().value, 11.652, 1e-3);
-  EXPECT_DOUBLE_EQ(t.rows[0].adjoint, 5.5);
-  EXPECT_NEAR(t.rows[1].adjoint, 1.716, 1e-3);
+  ASSERT_EQ(t.results.size(), 1U);
+  const ReversePass& f = t.results[0];
+  EXPECT_DOUBLE_EQ(f.adjoints[0], 5.5);
+  EXPECT_NEAR(f.adjoints[1], 1.716, 1e-3);
   // x1 is used twice: 5 comes back through the product, 0.5 through the logarithm.
-  ASSERT_EQ(t.rows[0].partial.size(), 2U);
-  EXPECT_DOUBLE_EQ(t.rows[0].partial[0].amount(), 5);
-  EXPECT_DOUBLE_EQ(t.rows[0].partial[1].amount(), 0.5);
-  EXPECT_EQ(t.symbolic, (std::vector<std::string>{"1/x1 + x2", "x1 - cos x2"}));
-  EXPECT_EQ(t.hessian_text[0][0], "-1/x1^2");
-  EXPECT_NEAR(t.hessian[1][1], std::sin(5), 1e-12);
+  ASSERT_EQ(f.partial[0].size(), 2U);
+  EXPECT_DOUBLE_EQ(f.partial[0][0].amount(), 5);
+  EXPECT_DOUBLE_EQ(f.partial[0][1].amount(), 0.5);
+  EXPECT_EQ(f.symbolic, (std::vector<std::string>{"1/x1 + x2", "x1 - cos x2"}));
+  EXPECT_EQ(f.hessian_text[0][0], "-1/x1^2");
+  EXPECT_NEAR(f.hessian[1][1], std::sin(5), 1e-12);
 }
 
 TEST(Autodiff, TangentsAdjointsFormulasAndDifferencesAgree) {
@@ -53,20 +55,21 @@ TEST(Autodiff, TangentsAdjointsFormulasAndDifferencesAgree) {
                                                                 {"tanh(w x + b)^3 - 2^x", {0.5, -1.5, 0.25}},
                                                                 {"x^x + x*x*x - (x/3)^-2", {1.7}},
                                                                 {"cos(pi*x) sin(y)^2 ln(1 + x^2)", {0.3, 2}},
-                                                                {"u - u + 0*u + 4", {2}}}) {
+                                                                {"u - u + 0*u + 4", {2}},
+                                                                {"sigmoid(2*x)*y**2", {0.4, 3}}}) {
     const FormulaTrace t = traced(text, at);
     const auto value = [&, text = text](const std::vector<double>& x) {
       return traced(text, x).rows.back().value;
     };
     const std::vector<double> numeric = numerical_gradient(value, at);
     for (size_t i = 0; i < at.size(); ++i) {
-      const double exact = t.rows[i].adjoint, size = std::max(1.0, std::abs(exact));
+      const double exact = t.results[0].adjoints[i], size = std::max(1.0, std::abs(exact));
       EXPECT_NEAR(t.rows.back().tangents[i], exact, 1e-12 * size) << text;
       EXPECT_NEAR(numeric[i], exact, 1e-6 * size) << text;
       for (size_t j = 0; j < at.size(); ++j)
-        EXPECT_NEAR(t.hessian[i][j], t.hessian[j][i], 1e-9 * size * size) << text;
+        EXPECT_NEAR(t.results[0].hessian[i][j], t.results[0].hessian[j][i], 1e-9 * size * size) << text;
       // The formula, read again, has the value of the derivative; · is written for a person.
-      std::string formula = t.symbolic[i];
+      std::string formula = t.results[0].symbolic[i];
       for (size_t dot = formula.find("·"); dot != std::string::npos; dot = formula.find("·"))
         formula.replace(dot, 2, "*");
       Formula again = FormulaReader::read(formula + " + 0*" + FormulaReader::read(text).names[0]);
@@ -78,6 +81,36 @@ TEST(Autodiff, TangentsAdjointsFormulasAndDifferencesAgree) {
           << text << ": " << formula;
     }
   }
+}
+
+TEST(Autodiff, SeveralResultsHaveAJacobian) {
+  for (const char* text : {"x*y, sin(x*y) + y", "(x·y, sin(x y) + y)", "f1 = x*y, f2 = sin f1 + y"}) {
+    const FormulaTrace t = traced(text, {2, 3});
+    ASSERT_EQ(t.results.size(), 2U) << text;
+    const ReversePass &f1 = t.results[0], &f2 = t.results[1];
+    EXPECT_EQ(f1.name, "f1");
+    EXPECT_EQ(f2.name, "f2");
+    EXPECT_DOUBLE_EQ(t.rows[f1.row].value, 6);
+    EXPECT_DOUBLE_EQ(t.rows[f2.row].value, std::sin(6) + 3);
+    const std::vector<std::vector<double>> jacobian = {{3, 2}, {3 * std::cos(6), 2 * std::cos(6) + 1}};
+    for (size_t r = 0; r < 2; ++r)
+      for (size_t i = 0; i < 2; ++i) {
+        EXPECT_NEAR(t.results[r].adjoints[i], jacobian[r][i], 1e-14) << text;
+        EXPECT_NEAR(t.rows[t.results[r].row].tangents[i], jacobian[r][i], 1e-14) << text;
+      }
+    EXPECT_NEAR(f2.hessian[0][1], std::cos(6) - 6 * std::sin(6), 1e-13) << text;
+    EXPECT_EQ(f1.symbolic, (std::vector<std::string>{"y", "x"}));
+    EXPECT_EQ(f2.symbolic[0], "cos(x·y)·y");
+  }
+  // A result that another uses is one node with a pass of its own, which the other's nodes do not enter.
+  const FormulaTrace named = traced("u = x*x, v = sin u + u", {0.5});
+  ASSERT_EQ(named.rows.size(), 4U);
+  EXPECT_EQ(named.results[1].partial[1].size(), 2U);
+  EXPECT_EQ(named.results[0].adjoints, (std::vector<double>{1, 1, 0, 0}));
+  EXPECT_NEAR(named.results[1].adjoints[0], 1 + std::cos(0.25), 1e-15);
+  // Names that inputs have are not given to results.
+  EXPECT_EQ(traced("f*f", {2}).results[0].name, "g");
+  EXPECT_EQ(traced("f2*x, x, 3", {2, 2}).results[2].name, "g3");
 }
 
 TEST(Autodiff, ErrorsShowThePlace) {
@@ -94,6 +127,16 @@ TEST(Autodiff, ErrorsShowThePlace) {
   EXPECT_NE(error_of("1/x", {0}).find("not defined"), std::string::npos);
   EXPECT_NE(error_of("sqrt x", {0}).find("slope"), std::string::npos);
   EXPECT_NE(error_of("x y", {1}).find("2 inputs"), std::string::npos);
+  EXPECT_NE(error_of("2·x + * y", {1, 1}).find("at column 7: expected"), std::string::npos);
+  EXPECT_NE(error_of("2·x + * y", {1, 1}).find("  2·x + * y\n        ^"), std::string::npos);
+  EXPECT_NE(error_of("x, ", {1}).find("expected another result"), std::string::npos);
+  EXPECT_NE(error_of("v = u + 1, u = x", {1}).find("'u' is a result that is computed further on"),
+            std::string::npos);
+  EXPECT_NE(error_of("u = x, u = x*x", {1}).find("earlier result"), std::string::npos);
+  EXPECT_NE(error_of("sin = x", {1}).find("meaning of its own"), std::string::npos);
+  EXPECT_NE(error_of("x + u = 2", {1}).find("stands alone"), std::string::npos);
+  EXPECT_NE(error_of("x, ln(y)", {1, -1}).find("v3 = ln v2, and v2 is -1"), std::string::npos);
+  EXPECT_NE(error_of(std::string(5000, '('), {}).find("at most 4000"), std::string::npos);
 }
 
 TEST(Autodiff, TheDrawingHasEveryNodeAndSlope) {
@@ -103,6 +146,7 @@ TEST(Autodiff, TheDrawingHasEveryNodeAndSlope) {
   size_t edges = 0;
   for (size_t at = svg.find("<path"); at != std::string::npos; at = svg.find("<path", at + 1)) ++edges;
   EXPECT_EQ(edges, 5U);
+  EXPECT_NE(svg_of(traced("x*y, x + y", {2, 3})).find(">3, 1</text>"), std::string::npos);
 }
 
 TEST(Structures, AGradientHasTheStructureOfItsParameters) {

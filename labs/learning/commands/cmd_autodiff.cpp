@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -147,73 +148,119 @@ std::vector<double> point_of(const std::vector<std::string>& texts, const std::v
 
 std::string six(double v) { return fmt::format("{:.6g}", v); }
 
-/// The rows of the three tables of a trace, for the terminal and the page.
-struct TraceTables {
-  std::vector<std::string> forward_heads = {"node", "value"},
-                           back_heads = {"node", "partial adjoints", "adjoint"};
-  std::vector<std::vector<std::string>> forward, back;
+/// A table for the terminal and the page.
+struct TextTable {
+  std::string title;
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;
+  size_t left = 1;  // columns that are aligned to the left
 };
 
-TraceTables tables_of(const FormulaTrace& trace, const std::vector<std::string>& names) {
-  TraceTables t;
-  for (const std::string& name : names) t.forward_heads.push_back("d/d" + name);
+TextTable forward_table(const FormulaTrace& trace, const std::vector<std::string>& names) {
+  TextTable t{"forward trace, with the tangents of forward mode: one pass per input", {"node", "value"}, {}};
+  for (const std::string& name : names) t.heads.push_back("d/d" + name);
   for (const TraceRow& row : trace.rows) {
-    t.forward.push_back({row.name + " = " + row.formula, six(row.value)});
-    for (const double d : row.tangents) t.forward.back().push_back(six(d));
-  }
-  for (size_t i = trace.rows.size(); i-- > 0;) {
-    const TraceRow& row = trace.rows[i];
-    std::string partial;
-    for (const Contribution& c : row.partial)
-      partial += fmt::format("{}{}: {} · {} = {}", partial.empty() ? "" : "  +  ", trace.rows[c.from].name,
-                             six(c.adjoint), six(c.slope), six(c.amount()));
-    if (row.partial.empty())
-      partial = i + 1 == trace.rows.size() ? "the result: 1" : "the result does not depend on it";
-    t.back.push_back({row.name, partial, six(row.adjoint)});
+    t.rows.push_back({row.name + " = " + row.formula, six(row.value)});
+    for (const double d : row.tangents) t.rows.back().push_back(six(d));
   }
   return t;
 }
 
-void print_table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
-                 size_t left) {
+TextTable reverse_table(const FormulaTrace& trace, const ReversePass& pass) {
+  TextTable t{fmt::format("reverse pass{}, from the result back",
+                          trace.results.size() == 1 ? "" : " of " + pass.name),
+              {"node", "partial adjoints", "adjoint"},
+              {},
+              2};
+  const size_t inputs = trace.rows.front().tangents.size();
+  for (size_t i = pass.row + 1; i-- > 0;) {
+    const TraceRow& row = trace.rows[i];
+    std::string partial;
+    for (const Contribution& c : pass.partial[i])
+      partial += fmt::format("{}{}: {} · {} = {}", partial.empty() ? "" : "  +  ", trace.rows[c.from].name,
+                             six(c.adjoint), six(c.slope), six(c.amount()));
+    if (i == pass.row)
+      partial = "the result: 1";
+    else if (partial.empty() && i >= inputs)
+      continue;  // another result's
+    else if (partial.empty())
+      partial = "the result does not depend on it";
+    t.rows.push_back({row.name, partial, six(pass.adjoints[i])});
+  }
+  return t;
+}
+
+/// One row a result: what a pass of reverse mode computes; a column is what one of forward mode does.
+TextTable jacobian_table(const FormulaTrace& trace, const std::vector<std::string>& names) {
+  const size_t results = trace.results.size(), inputs = names.size();
+  TextTable t{fmt::format("Jacobian: forward mode gives a column a pass ({}), reverse mode a row ({})",
+                          inputs, results),
+              {"result", "value"},
+              {}};
+  for (const std::string& name : names) t.heads.push_back("d/d" + name);
+  for (const ReversePass& r : trace.results) {
+    t.rows.push_back({r.name + " = " + trace.rows[r.row].name, six(trace.rows[r.row].value)});
+    for (size_t i = 0; i < inputs; ++i) t.rows.back().push_back(six(r.adjoints[i]));
+  }
+  return t;
+}
+
+/// Returns name, formula and value of the first derivatives, or of the second.
+std::vector<std::vector<std::string>> derivatives_of(const FormulaTrace& trace,
+                                                     const std::vector<std::string>& names, int order) {
+  std::vector<std::vector<std::string>> rows;
+  for (const ReversePass& r : trace.results)
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (order == 1) rows.push_back({"d" + r.name + "/d" + names[i], r.symbolic[i], six(r.adjoints[i])});
+      for (size_t j = 0; order == 2 && j < names.size(); ++j)
+        rows.push_back({fmt::format("d2{}/d{}d{}", r.name, names[i], names[j]), r.hessian_text[i][j],
+                        six(r.hessian[i][j])});
+    }
+  return rows;
+}
+
+void print_table(const TextTable& t) {
   std::vector<Column> columns;
-  for (size_t i = 0; i < heads.size(); ++i)
-    columns.push_back({heads[i], i < left ? Column::Kind::left : Column::Kind::right});
+  for (size_t i = 0; i < t.heads.size(); ++i)
+    columns.push_back({t.heads[i], i < t.left ? Column::Kind::left : Column::Kind::right});
   Table table(columns);
   table.indent(2);
-  for (const auto& row : rows) table.add({row.begin(), row.end()});
-  fmt::print("{}\n", table.text());
+  for (const auto& row : t.rows) table.add({row.begin(), row.end()});
+  fmt::print("{}\n{}\n", t.title, table.text());
 }
 
 int run_trace(const Options& o) {
   const std::string text = o.expression.empty() ? kWorked : o.expression;
+  if (!o.svg.empty()) require_writable_file(o.svg);
+  if (!o.html.empty()) require_writable_file(o.html);
   Formula formula = FormulaReader::read(text);
+  const std::vector<std::string>& names = formula.names;
   const std::vector<double> point =
-      o.expression.empty() && o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, formula.names);
+      o.expression.empty() && o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, names);
   const FormulaTrace trace = FormulaTracer::trace(formula, point);
-  const TraceTables tables = tables_of(trace, formula.names);
   std::string where;
   for (size_t i = 0; i < point.size(); ++i)
-    where += fmt::format("{}{} = {}", i == 0 ? "" : ", ", formula.names[i], six(point[i]));
+    where += fmt::format("{}{} = {}", i == 0 ? "" : ", ", names[i], six(point[i]));
+  const bool named = text.find('=') != std::string::npos;
+  const std::string title = fmt::format("{}{} at {}", named ? "" : "f = ", text, where);
+  const TextTable forward = forward_table(trace, names), jacobian = jacobian_table(trace, names);
+  std::vector<TextTable> back;
+  for (const ReversePass& r : trace.results) back.push_back(reverse_table(trace, r));
+  const auto first = derivatives_of(trace, names, 1), second = derivatives_of(trace, names, 2);
 
-  fmt::print("f = {} at {}\n\nforward trace, with the tangents of forward mode: one pass per input\n", text,
-             where);
-  print_table(tables.forward_heads, tables.forward, 1);
+  fmt::print("{}\n\n", title);
+  print_table(forward);
   fmt::print(
-      "reverse pass, from the result back: what each use of a node contributes is adjoint · slope, and a "
-      "node that\n"
-      "is used twice (a fork) adds two\n");
-  print_table(tables.back_heads, tables.back, 2);
+      "what each use of a node contributes to its adjoint is adjoint · slope; a node that is used twice (a "
+      "fork) adds two\n");
+  for (const TextTable& t : back) print_table(t);
+  if (trace.results.size() > 1) print_table(jacobian);
   fmt::print("derivatives as formulas\n");
-  for (size_t i = 0; i < trace.symbolic.size(); ++i)
-    fmt::print("  df/d{} = {} = {}\n", formula.names[i], trace.symbolic[i], six(trace.rows[i].adjoint));
+  for (const auto& d : first) fmt::print("  {} = {} = {}\n", d[0], d[1], d[2]);
   fmt::print("\nextended graph: the nodes that compute the gradient, dead ones left out\n");
   for (const std::string& line : trace.extended) fmt::print("  {}\n", line);
   fmt::print("\nsecond derivatives, the gradient of that graph\n");
-  for (size_t i = 0; i < trace.hessian.size(); ++i)
-    for (size_t j = 0; j < trace.hessian.size(); ++j)
-      fmt::print("  d2f/d{}d{} = {} = {}\n", formula.names[i], formula.names[j], trace.hessian_text[i][j],
-                 six(trace.hessian[i][j]));
+  for (const auto& d : second) fmt::print("  {} = {} = {}\n", d[0], d[1], d[2]);
 
   if (!o.svg.empty()) {
     write_file(o.svg, svg_of(trace));
@@ -221,21 +268,20 @@ int run_trace(const Options& o) {
   }
   if (o.html.empty()) return exit_ok;
   Page page("klab autodiff");
-  page.text(fmt::format("f = {} at {}", text, where));
-  page.drawing(svg_of(trace),
-               "Values in blue, adjoints in red; on each edge the slope by which adjoints flow back.");
-  page.heading("Forward trace and tangents");
-  page.table(tables.forward_heads, tables.forward);
-  page.heading("Reverse pass");
-  page.table(tables.back_heads, tables.back);
+  page.text(title);
+  page.drawing(svg_of(trace), "Values in blue, adjoints in red" +
+                                  std::string(trace.results.size() > 1 ? ", one a result" : "") +
+                                  "; on each edge the slope by which adjoints flow back.");
+  const auto add = [&page](const TextTable& t) {
+    page.heading(char(std::toupper(t.title.front())) + t.title.substr(1));
+    page.table(t.heads, t.rows);
+  };
+  add(forward);
+  for (const TextTable& t : back) add(t);
+  if (trace.results.size() > 1) add(jacobian);
   page.heading("Derivatives");
-  std::vector<std::vector<std::string>> formulas;
-  for (size_t i = 0; i < trace.symbolic.size(); ++i)
-    formulas.push_back({"df/d" + formula.names[i], trace.symbolic[i], six(trace.rows[i].adjoint)});
-  for (size_t i = 0; i < trace.hessian.size(); ++i)
-    for (size_t j = 0; j < trace.hessian.size(); ++j)
-      formulas.push_back({fmt::format("d2f/d{}d{}", formula.names[i], formula.names[j]),
-                          trace.hessian_text[i][j], six(trace.hessian[i][j])});
+  std::vector<std::vector<std::string>> formulas = first;
+  formulas.insert(formulas.end(), second.begin(), second.end());
   page.table({"derivative", "formula", "value"}, formulas);
   page.heading("Extended graph");
   for (const std::string& line : trace.extended) page.text(line);
@@ -272,10 +318,12 @@ KLAB_COMMAND(
          "graph, on an example\n"
          "that can be checked by hand. The code is labs/learning/gradients, a few pages.\n"
          "With an expression, or --trace: every value, tangent and adjoint, the derivatives as formulas,\n"
-         "the extended graph and the second derivatives. Functions: ln exp sin cos tan tanh sqrt.",
+         "the extended graph and the second derivatives. Functions: ln exp sin cos tan tanh sqrt sigmoid.\n"
+         "Several results, as \"x*y, sin x\" or \"u = x*y, v = sin u\", have a Jacobian.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
-       app.add_option("expression", o->expression, "a formula to trace, as \"ln x1 + x1*x2 - sin x2\"");
+       app.add_option("expression", o->expression,
+                      "a formula to trace, as \"ln x1 + x1*x2 - sin x2\", or several");
        app.add_option("--at", o->at, "the point, by name or in order: x1=2,x2=5 or 2,5 (the default)")
            ->delimiter(',');
        app.add_flag("--trace", o->trace, "trace the example node by node");

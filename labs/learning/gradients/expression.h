@@ -1,8 +1,8 @@
-// Reads a formula into a graph: "ln x1 + x1*x2 - sin x2".
+// Reads a formula, or a tuple of them, into a graph: "ln x1 + x1*x2 - sin x2", "x*y, sin x", "u = x*y, v = sin u".
 //
-// Numbers, pi, names of inputs, + - * / ^, parentheses, and the functions ln (or log), exp, sin, cos, tan, tanh, sqrt. A function
-// takes the factor behind it, so that "sin x2 * 3" is 3 sin x2, and "sin x^2" is sin(x^2) where "sin(x)^2" is a square; "x1 x2"
-// without a sign is a product.
+// Numbers, pi, names of inputs, + - * / ^, parentheses, and the functions ln (or log), exp, sin, cos, tan, tanh, sqrt, sigmoid. A
+// function takes the factor behind it, so that "sin x2 * 3" is 3 sin x2, and "sin x^2" is sin(x^2) where "sin(x)^2" is a square;
+// "x1 x2" without a sign is a product. A result with a name can be used by those behind it.
 #pragma once
 
 #include <cctype>
@@ -23,16 +23,17 @@ struct Formula {
   Graph graph;
   std::vector<std::string> names;
   std::vector<Expr> inputs;
-  size_t result = 0;  // node
-  Expr y() { return {&graph, result}; }
+  std::vector<size_t> results;            // nodes
+  std::vector<std::string> result_names;  // as written; f, or f1, f2, ... where none is
+  Expr y(size_t result = 0) { return {&graph, results.at(result)}; }
 };
 
 class FormulaReader {
  public:
-  /// Throws std::invalid_argument that shows the place: "ln x1 + * x2" / "          ^ expected a number, a name, ...".
+  /// Throws std::invalid_argument that names the column, what is expected there, and shows the place below the text.
   static Formula read(const std::string& text) {
     FormulaReader reader(text);
-    reader.formula_.result = reader.whole().at;
+    reader.read_results();
     // The graph moved with the formula; nodes are found again by their numbers.
     Formula done = std::move(reader.formula_);
     for (Expr& e : done.inputs) e.graph = &done.graph;
@@ -40,20 +41,35 @@ class FormulaReader {
   }
 
  private:
-  explicit FormulaReader(const std::string& text) : text_(text) { declare_inputs(); }
+  static constexpr const char* kAlone =
+      "a result's name stands alone before its =, as in \"u = x*y, v = sin u\"";
+
+  explicit FormulaReader(const std::string& text) : text_(text) {
+    // Parentheses are read by recursion, so the length bounds the stack.
+    constexpr size_t kLongest = 4000;
+    if (text.size() > kLongest)
+      throw std::invalid_argument("cannot read the expression: it has " + std::to_string(text.size()) +
+                                  " characters; at most " + std::to_string(kLongest) + " are read");
+    declare_names();
+  }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw std::invalid_argument("cannot read the expression: " + what + "\n  " + text_ + "\n  " +
-                                std::string(at_, ' ') + "^");
+    // A character of UTF-8 has one byte that is no continuation.
+    size_t before = 0;
+    for (size_t i = 0; i < at_; ++i) before += (static_cast<unsigned char>(text_[i]) & 0xC0U) != 0x80U;
+    throw std::invalid_argument("cannot read the expression at column " + std::to_string(before + 1) + ": " +
+                                what + "\n  " + text_ + "\n  " + std::string(before, ' ') + "^");
   }
   static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
   static bool is_function(const std::string& name) {
-    static const std::set<std::string> known = {"ln", "log", "exp", "sin", "cos", "tan", "tanh", "sqrt"};
+    static const std::set<std::string> known = {"ln",  "log",  "exp",  "sin",    "cos",
+                                                "tan", "tanh", "sqrt", "sigmoid"};
     return known.contains(name);
   }
 
-  /// Inputs come first among the nodes, so that a trace begins with them.
-  void declare_inputs() {
+  /// Calls f with each name in the text and the place behind it; the e of 1e3 is no name.
+  template <class F>
+  void for_each_name(F f) const {
     for (size_t i = 0; i < text_.size();) {
       if (std::isdigit(static_cast<unsigned char>(text_[i])) != 0 || text_[i] == '.') {
         char* end = nullptr;
@@ -62,18 +78,33 @@ class FormulaReader {
       } else if (is_name(text_[i])) {
         const size_t begin = i;
         while (i < text_.size() && is_name(text_[i])) ++i;
-        const std::string name = text_.substr(begin, i - begin);
-        if (is_function(name) || name == "pi" || known(name).has_value()) continue;
-        formula_.names.push_back(name);
-        formula_.inputs.push_back(formula_.graph.input());
+        f(text_.substr(begin, i - begin), i);
       } else {
         ++i;
       }
     }
   }
-  std::optional<Expr> known(const std::string& name) const {
+  /// Inputs come first among the nodes, so that a trace begins with them.
+  void declare_names() {
+    for_each_name([&](const std::string& name, size_t behind) {
+      while (behind < text_.size() && std::isspace(static_cast<unsigned char>(text_[behind])) != 0) ++behind;
+      if (behind < text_.size() && text_[behind] == '=') named_.insert(name);
+    });
+    for_each_name([&](const std::string& name, size_t) {
+      if (is_function(name) || name == "pi" || named_.contains(name) || input(name).has_value()) return;
+      formula_.names.push_back(name);
+      formula_.inputs.push_back(formula_.graph.input());
+    });
+  }
+  std::optional<Expr> input(const std::string& name) const {
     for (size_t i = 0; i < formula_.names.size(); ++i)
       if (formula_.names[i] == name) return formula_.inputs[i];
+    return std::nullopt;
+  }
+  /// Returns the result of this name, if it has been read.
+  std::optional<Expr> result(const std::string& name) {
+    for (size_t i = 0; i < formula_.results.size(); ++i)
+      if (formula_.result_names[i] == name) return formula_.y(i);
     return std::nullopt;
   }
 
@@ -86,24 +117,87 @@ class FormulaReader {
     ++at_;
     return true;
   }
+  bool take_text(const std::string& what) {
+    skip();
+    if (text_.compare(at_, what.size(), what) != 0) return false;
+    at_ += what.size();
+    return true;
+  }
   /// Returns the operator '*' or '/' of a product that goes on, '*' also where a factor follows without a sign; 0 at its end.
   char goes_on() {
     skip();
-    if (take('*')) return '*';
+    if (take('*') || take_text("·")) return '*';
     if (take('/')) return '/';
     return at_ < text_.size() && (is_name(text_[at_]) || text_[at_] == '(' || text_[at_] == '.') ? '*' : '\0';
   }
 
-  Expr whole() {
+  /// Returns whether the text is one pair of parentheses around several results.
+  bool is_in_parentheses() {
     skip();
-    if (at_ == text_.size()) fail("it is empty");
-    const Expr e = sum();
+    if (at_ >= text_.size() || text_[at_] != '(') return false;
+    int depth = 0;
+    bool several = false;
+    for (size_t i = at_; i < text_.size(); ++i) {
+      depth += text_[i] == '(';
+      depth -= text_[i] == ')';
+      several = several || (depth == 1 && (text_[i] == ',' || text_[i] == '='));
+      if (depth == 0) return several && text_.find_first_not_of(" \t\n", i + 1) == std::string::npos;
+    }
+    return false;
+  }
+  void read_results() {
+    const bool parentheses = is_in_parentheses();
+    if (parentheses) take('(');
+    do {
+      const std::string name = result_name();
+      skip();
+      if (at_ == text_.size()) fail(formula_.results.empty() ? "it is empty" : "expected another result");
+      formula_.results.push_back(sum().at);
+      formula_.result_names.push_back(name);
+    } while (take(','));
+    if (parentheses) take(')');
     skip();
     if (at_ == text_.size() && formula_.names.empty()) fail("it has no input to derive by: name one, as x");
     if (at_ < text_.size())
-      fail(text_[at_] == ')' ? "a closing parenthesis without an opening one"
-                             : "expected + - * / ^ or the end");
-    return e;
+      fail(text_[at_] == ')'   ? "a closing parenthesis without an opening one"
+           : text_[at_] == '=' ? kAlone
+                               : "expected + - * / ^ , or the end");
+    name_the_nameless();
+  }
+  /// Reads "u =" if the next result has a name.
+  std::string result_name() {
+    skip();
+    const size_t begin = at_;
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    const std::string name = text_.substr(begin, at_ - begin);
+    if (name.empty() || !take('=')) {
+      at_ = begin;
+      return "";
+    }
+    const bool is_number = std::isdigit(static_cast<unsigned char>(name.front())) != 0;
+    const bool again = result(name).has_value();
+    if (!is_number && !again && !is_function(name) && name != "pi") return name;
+    at_ = begin;
+    fail(is_number ? "a name begins with a letter"
+         : again   ? "'" + name + "' is the name of an earlier result"
+                   : "'" + name + "' has a meaning of its own: give the result another name");
+  }
+  /// Calls results without a name f, or f1, f2, ... by their place; g or h where an input or a result has such a name.
+  void name_the_nameless() {
+    const size_t count = formula_.results.size();
+    for (const char* letter : {"f", "g", "h", "result"}) {
+      std::vector<std::string> names = formula_.result_names;
+      bool free = true;
+      for (size_t i = 0; i < count; ++i) {
+        if (!names[i].empty()) continue;
+        names[i] = count == 1 ? letter : letter + std::to_string(i + 1);
+        free = free && !input(names[i]) && !result(names[i]);
+      }
+      if (!free) continue;
+      formula_.result_names = names;
+      return;
+    }
+    throw std::invalid_argument("cannot read the expression: name its results, as in \"u = x*y, v = sin u\"");
   }
   Expr sum() {
     Expr e = product();
@@ -130,7 +224,7 @@ class FormulaReader {
   }
   Expr factor() {
     const Expr base = atom();
-    if (!take('^')) return base;
+    if (!take('^') && !take_text("**")) return base;
     const Expr exponent = signed_factor();
     const Graph::Node node = formula_.graph.nodes()[exponent.at];
     if (node.kind == Graph::Kind::constant) return pow(base, node.constant);
@@ -175,9 +269,14 @@ class FormulaReader {
       if (at_ < text_.size() && text_[at_] == '(' && name.size() > 1 &&
           !std::isdigit(static_cast<unsigned char>(name.back()))) {
         at_ = begin;
-        fail("'" + name + "' is no function; there are ln, exp, sin, cos, tan, tanh and sqrt");
+        fail("'" + name + "' is no function; there are ln, exp, sin, cos, tan, tanh, sqrt and sigmoid");
       }
-      return *known(name);
+      if (const auto value = input(name)) return *value;
+      if (const auto value = result(name)) return *value;
+      skip();
+      if (at_ < text_.size() && text_[at_] == '=') fail(kAlone);
+      at_ = begin;
+      fail("'" + name + "' is a result that is computed further on: write it before its use");
     }
     skip();
     // sin(x)^2 is a square of a sine, sin x^2 the sine of a square.
@@ -189,11 +288,16 @@ class FormulaReader {
     if (name == "tan") return sin(of) / cos(of);
     if (name == "tanh") return tanh(of);
     if (name == "sqrt") return pow(of, 0.5);
+    if (name == "sigmoid") {
+      Graph& g = formula_.graph;
+      return g.constant(1) / (g.constant(1) + exp(g.constant(-1) * of));
+    }
     return log(of);
   }
 
   std::string text_;
   size_t at_ = 0;
+  std::set<std::string> named_;  // results, also those that are not read yet
   Formula formula_;
 };
 

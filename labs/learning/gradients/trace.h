@@ -28,18 +28,26 @@ struct TraceRow {
   std::string name;     // "v3"
   std::string formula;  // "ln v1", "x1"
   double value = 0;
-  std::vector<double> tangents;       // dv3/dx_i for each input
-  std::vector<Contribution> partial;  // by decreasing row, as the reverse pass meets them
-  double adjoint = 0;                 // df/dv3
-  std::vector<size_t> operands;       // rows
+  std::vector<double> tangents;  // dv3/dx_i for each input
+  std::vector<size_t> operands;  // rows, each once
+  std::vector<double> slopes;    // of this row in each operand
+};
+
+/// The reverse pass of one result, and its derivatives.
+struct ReversePass {
+  std::string name;                                // of the result: "f"
+  size_t row = 0;                                  // of the result
+  std::vector<double> adjoints;                    // df/dv by row
+  std::vector<std::vector<Contribution>> partial;  // by row; each by decreasing row, as the pass meets them
+  std::vector<std::string> symbolic;               // df/dx_i as a formula
+  std::vector<std::vector<std::string>> hessian_text;
+  std::vector<std::vector<double>> hessian;
 };
 
 struct FormulaTrace {
-  std::vector<TraceRow> rows;         // in the order of computation; the last is the result
-  std::vector<std::string> symbolic;  // df/dx_i as a formula
-  std::vector<std::string> extended;  // the nodes that the gradient adds: "v8 = 1 / v1"
-  std::vector<std::vector<std::string>> hessian_text;
-  std::vector<std::vector<double>> hessian;
+  std::vector<TraceRow> rows;  // in the order of computation
+  std::vector<ReversePass> results;
+  std::vector<std::string> extended;  // the nodes that the gradients add: "v8 = 1 / v1"
 };
 
 /// Traces a formula at a point, one number per input. Throws std::invalid_argument where a node is not defined there, naming the
@@ -60,7 +68,7 @@ class FormulaTracer {
     number(nodes);
     for (size_t at = 0; at < nodes; ++at)
       if (row_of_.contains(at)) forward(at);
-    back();
+    for (size_t i = 0; i < f_.results.size(); ++i) back(i);
     derivatives(nodes);
     return std::move(trace_);
   }
@@ -88,10 +96,10 @@ class FormulaTracer {
                                            : "/";
   }
 
-  /// Gives v1, v2, ... to the inputs and to what the result depends on; numbers stand in formulas as they are.
+  /// Gives v1, v2, ... to the inputs and to what the results depend on; numbers stand in formulas as they are.
   void number(size_t nodes) {
     std::vector<bool> live(nodes, false);
-    live[f_.result] = true;
+    for (const size_t result : f_.results) live[result] = true;
     for (size_t at = nodes; at-- > 0;) {
       const Graph::Node& n = f_.graph.nodes()[at];
       if (!live[at]) continue;
@@ -100,7 +108,8 @@ class FormulaTracer {
     }
     for (size_t at = 0; at < nodes; ++at) {
       const Graph::Node& n = f_.graph.nodes()[at];
-      const bool alone = n.kind == Graph::Kind::constant && at != f_.result;
+      const bool alone =
+          n.kind == Graph::Kind::constant && std::ranges::find(f_.results, at) == f_.results.end();
       if (n.kind == Graph::Kind::input || (live[at] && !alone)) row_of_.emplace(at, row_of_.size());
     }
   }
@@ -141,8 +150,8 @@ class FormulaTracer {
     TraceRow row{.name = name_of(at),
                  .formula = formula_of(at),
                  .tangents = std::vector<double>(f_.names.size(), 0),
-                 .partial = {},
-                 .operands = {}};
+                 .operands = {},
+                 .slopes = {}};
     row.value = f_.graph.evaluate({{&f_.graph, at}}, at_)[0];
     if (n.kind == Graph::Kind::input) row.tangents.at(at) = 1;
     if (!std::isfinite(row.value)) refuse(row, n);
@@ -156,8 +165,13 @@ class FormulaTracer {
         if (!std::isfinite(slopes[size_t(k)]))
           throw std::invalid_argument("the slope of " + row.name + " = " + row.formula +
                                       " is not finite at this point: choose another with --at");
-        row.operands.push_back(operand->second);
-        slopes_[{trace_.rows.size(), operand->second}] += slopes[size_t(k)];
+        if (!row.operands.empty() &&
+            row.operands.front() == operand->second) {  // x·x: both slopes are in one
+          row.slopes.front() += slopes[size_t(k)];
+        } else {
+          row.operands.push_back(operand->second);
+          row.slopes.push_back(slopes[size_t(k)]);
+        }
         for (size_t i = 0; i < row.tangents.size(); ++i)
           row.tangents[i] += slopes[size_t(k)] * trace_.rows[operand->second].tangents[i];
       }
@@ -174,28 +188,42 @@ class FormulaTracer {
                                 row.formula + buffer + "; choose another with --at");
   }
 
-  void back() {
-    trace_.rows.back().adjoint = 1;
-    for (size_t at = trace_.rows.size(); at-- > 0;) {
-      TraceRow& row = trace_.rows[at];
-      for (const Contribution& c : row.partial) row.adjoint += c.amount();
-      std::vector<size_t> seen;
-      for (const size_t operand : row.operands) {
-        if (std::find(seen.begin(), seen.end(), operand) != seen.end())
-          continue;  // x·x: both slopes are in one
-        seen.push_back(operand);
-        trace_.rows[operand].partial.push_back({at, row.adjoint, slopes_.at({at, operand})});
+  void back(size_t result) {
+    const size_t count = trace_.rows.size();
+    ReversePass pass{.name = f_.result_names[result],
+                     .row = row_of_.at(f_.results[result]),
+                     .adjoints = std::vector<double>(count, 0),
+                     .partial = std::vector<std::vector<Contribution>>(count),
+                     .symbolic = {},
+                     .hessian_text = {},
+                     .hessian = {}};
+    std::vector<bool> reached(count, false);
+    reached[pass.row] = true;
+    pass.adjoints[pass.row] = 1;
+    for (size_t at = pass.row + 1; at-- > 0;) {
+      if (!reached[at]) continue;
+      for (const Contribution& c : pass.partial[at]) pass.adjoints[at] += c.amount();
+      const TraceRow& row = trace_.rows[at];
+      for (size_t k = 0; k < row.operands.size(); ++k) {
+        reached[row.operands[k]] = true;
+        pass.partial[row.operands[k]].push_back({at, pass.adjoints[at], row.slopes[k]});
       }
     }
+    trace_.results.push_back(std::move(pass));
   }
 
   void derivatives(size_t nodes) {
     Graph& g = f_.graph;
-    const std::vector<Expr> first = g.gradient(f_.y(), f_.inputs);
-    for (const Expr d : first) trace_.symbolic.push_back(NormalForm::text(g, d, f_.names));
-    // What the gradient computes beyond the function, dead nodes left out.
+    std::vector<std::vector<Expr>> first;
+    for (size_t r = 0; r < f_.results.size(); ++r) {
+      first.push_back(g.gradient(f_.y(r), f_.inputs));
+      for (const Expr d : first.back())
+        trace_.results[r].symbolic.push_back(NormalForm::text(g, d, f_.names));
+    }
+    // What the gradients compute beyond the function, dead nodes left out.
     std::vector<bool> live(g.nodes().size(), false);
-    for (const Expr d : first) live[d.at] = true;
+    for (const auto& row : first)
+      for (const Expr d : row) live[d.at] = true;
     for (size_t at = g.nodes().size(); at-- > nodes;) {
       const Graph::Node& n = g.nodes()[at];
       if (!live[at]) continue;
@@ -208,22 +236,23 @@ class FormulaTracer {
         extra_.emplace(at, "v" + std::to_string(++next));
         trace_.extended.push_back(extra_.at(at) + " = " + formula_of(at));
       }
-    for (size_t i = 0; i < first.size(); ++i)
-      trace_.extended.push_back("df/d" + f_.names[i] + " = " + name_of(first[i].at));
-    for (const Expr d : first) {
-      const std::vector<Expr> second = g.gradient(d, f_.inputs);
-      trace_.hessian.push_back(g.evaluate(second, at_));
-      trace_.hessian_text.emplace_back();
-      for (const Expr e : second) trace_.hessian_text.back().push_back(NormalForm::text(g, e, f_.names));
+    for (size_t r = 0; r < first.size(); ++r) {
+      ReversePass& result = trace_.results[r];
+      for (size_t i = 0; i < first[r].size(); ++i) {
+        trace_.extended.push_back("d" + result.name + "/d" + f_.names[i] + " = " + name_of(first[r][i].at));
+        const std::vector<Expr> second = g.gradient(first[r][i], f_.inputs);
+        result.hessian.push_back(g.evaluate(second, at_));
+        result.hessian_text.emplace_back();
+        for (const Expr e : second) result.hessian_text.back().push_back(NormalForm::text(g, e, f_.names));
+      }
     }
   }
 
   Formula& f_;
   std::vector<double> at_;
   FormulaTrace trace_;
-  std::map<size_t, size_t> row_of_;                     // node -> row
-  std::map<size_t, std::string> extra_;                 // node that the gradient added -> name
-  std::map<std::pair<size_t, size_t>, double> slopes_;  // {row, operand's row}
+  std::map<size_t, size_t> row_of_;      // node -> row
+  std::map<size_t, std::string> extra_;  // node that the gradient added -> name
 };
 
 }  // namespace klab::gradients
