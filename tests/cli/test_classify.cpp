@@ -222,7 +222,8 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
         "--batch 8",      "--optimizer sgd",   "--rate 0.1",      "--decay 0.1",
         "--clip 1",       "--schedule linear", "--precision f16", "--loss-scale dynamic",
         "--accumulate 2", "--recompute 2",     "--plain",         "--no-prefetch",
-        "--train 9",      "--ladder",          "--out x",         "--resume x"})
+        "--train 9",      "--ladder",          "--out x",         "--resume x",
+        "--beta1 0.8"})
     for (const char* what : {"a.png", "--evaluate glyphs"})
       refused(predict + option + " " + what,
               {option.substr(0, option.find(' ')) + " has no effect", "leave it out"});
@@ -230,6 +231,42 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
   refused("--predict-batch 4 glyphs", {"--predict-batch", "--predict RUN"});
   refused("--csv glyphs", {"--csv", "--predict RUN"});
   refused("glyphs --model mlp --network 10", {"--network", "--model", "leave one of them out"});
+}
+
+TEST_F(Classify, TrainsANetworkOfOnesOwnWithTheSettingsOfItsFile) {
+  write("net.json", R"({"layers": ["conv 4 5 stride 2", "avgpool", "16", "10"], "optimizer": "momentum",
+                        "rate": 0.01, "beta1": 0.8, "epochs": 1, "batch": 20, "init": "he"})");
+  const std::string to = " --out " + (folder / "a").string(), file = set() + "/net.json";
+  Said said = klab("classify glyphs --train 40 --test 20 --plan naive --epochs 2 --network " + file + to);
+  ASSERT_EQ(said.code, 0) << said.err;
+  for (const char* part : {"division  drawn apart from one another, by two seeds; kept to learn from: the "
+                           "first 40; kept to test: the first 20",
+                           "momentum, rate 0.01", "avgpool1  [4,6,6]", "linear1   [16]", "2320"})
+    EXPECT_NE(said.out.find(part), std::string::npos) << part << " in: " << said.out;
+  const auto result = nlohmann::json::parse(bytes("a/result.json"));
+  EXPECT_EQ(result.at("steps"), 4);  // the command line's epochs, the file's batch
+  EXPECT_EQ(result.at("model"), "conv 4 5 stride 2, avgpool, 16, 10");
+  // The share that a velocity keeps is the file's: without it the weights are others.
+  const std::string kept = bytes("a/model.safetensors");
+  said =
+      klab("classify glyphs --train 40 --test 20 --plan naive --epochs 2 --beta1 0.9 --network " + file + to);
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_FALSE(bytes("a/model.safetensors") == kept);
+
+  write("net.json", R"({"layers": ["16", "10"], "colour": 3})");
+  refused("--network " + file, {"net.json: \"colour\" is unknown", "optimizer, rate"});
+  write("net.json", R"({"layers": ["16", "10"], "rate": "fast"})");
+  refused("--network " + file, {"net.json: --rate", "fast"});
+  write("net.json", R"({"layers": ["16", "conv 3 5", "10"]})");
+  refused("--network " + file, {"layer 2 of the network, \"conv 3 5\"", "does not fit"});
+  write("t10k-images-idx3-ubyte", images(20, 28));
+  write("t10k-labels-idx1-ubyte", labels(20));
+  said = klab("classify " + set() + " --network 16,10 --batch 8 --epochs 1 --plan naive" + to);
+  EXPECT_NE(
+      said.out.find(
+          "one set of 20 without a test set of its own: the first 16 to learn from, the last 4 to test"),
+      std::string::npos)
+      << said.out << said.err;
 }
 
 TEST_F(Classify, RefusesPicturesAndModelsThatDoNotFit) {

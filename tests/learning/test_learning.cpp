@@ -338,6 +338,29 @@ TEST(NetworkLine, BuildsLeNetWithAReluWhereNoneIsNamed) {
   EXPECT_EQ(kinds, "conv1 batchnorm1 tanh1 pool1 dropout1 linear1 layernorm1 linear2 ");
 }
 
+TEST(NetworkLine, WindowsHaveStridesAndAverages) {
+  const auto net = make_model("conv 4 3 stride 2 pad 1, avgpool 3 stride 1, pool stride 1, 3", {2, 9, 9}, 3);
+  std::string text;
+  for (const LayerSummary& l : summary_of(*net)) text += l.name + l.out + std::to_string(l.parameters) + " ";
+  EXPECT_EQ(text, "conv1[4,5,5]76 relu1[4,5,5]0 avgpool1[4,3,3]0 pool1[4,2,2]0 linear1[3]51 ");
+  net->build(1, 1);
+  const auto calls = net->calls();
+  const Plan plan = naive_plan(calls);
+  Profile profile;
+  // In images of ones, a convolution of ones with a rim of zeros counts the pixels under its window.
+  for (const Tensor& t : net->parameters().tensors())
+    if (t.name == "conv1.weight") std::fill_n(t.value, t.size(), 1.0F);
+  const std::vector<float> ones(2 * 9 * 9, 1.0F);
+  net->forward({plan, profile}, ones.data());
+  const Array<float>&counted = net->values(1), &averages = net->values(2), &largest = net->values(3);
+  EXPECT_EQ(counted[0], 8);   // a corner: 2x2 pixels of two channels
+  EXPECT_EQ(counted[1], 12);  // a side
+  EXPECT_EQ(counted[6], 18);
+  EXPECT_NEAR(averages[0], (8 + 4 * 12 + 4 * 18) / 9.0, 1e-5);
+  EXPECT_NEAR(averages[1], (3 * 12 + 6 * 18) / 9.0, 1e-5);
+  EXPECT_NEAR(largest[0], 18, 1e-5);
+}
+
 TEST(NetworkLine, ErrorsNameTheLayer) {
   const auto error = [](const std::string& line) {
     return complaint([&] { network_of(line, {1, 8, 8}, 10); });
@@ -352,13 +375,26 @@ TEST(NetworkLine, ErrorsNameTheLayer) {
   EXPECT_TRUE(has(error("12.5, 10"), "whole number"));
   EXPECT_TRUE(has(error("5, , 10"), "layer 2"));
   EXPECT_TRUE(has(error("pool 2 3, 10"), "which it does not take"));
+  EXPECT_TRUE(has(error("conv 6 3 stride, 10"), "lacks its stride"));
+  EXPECT_TRUE(has(error("conv 6 3 pad 1 pad 1, 10"), "which it does not take"));
+  EXPECT_TRUE(has(error("avgpool 3 stride 0, 10"), "\"0\" for its stride"));
+  EXPECT_TRUE(has(error("16, stride 2, 10"), "layer 2 of the network, \"stride 2\", is unknown"));
 }
 
 TEST_F(DataFolder, NetworksOfOnesOwnLearnAndAreReadFromFiles) {
   std::ofstream(path / "net.json") << R"({"layers": ["conv 4 5", "pool", "16", "10"]})";
-  EXPECT_EQ(network_line((path / "net.json").string()), "conv 4 5, pool, 16, 10");
-  std::ofstream(path / "bad.json") << R"({"layer": []})";
-  EXPECT_TRUE(has(complaint([&] { network_line((path / "bad.json").string()); }), "\"layer\" is unknown"));
+  EXPECT_EQ(network_line((path / "net.json").string()).line, "conv 4 5, pool, 16, 10");
+  const auto complaint_of = [&](const char* text) {
+    std::ofstream(path / "bad.json") << text;
+    return complaint([&] { network_line((path / "bad.json").string()); });
+  };
+  EXPECT_TRUE(has(complaint_of(R"({"layer": []})"), "bad.json: not {\"layers\""));
+  EXPECT_TRUE(has(complaint_of(R"({"layers": ["16", "10"], "rate": null})"),
+                  "bad.json: \"rate\" is null, and has to be a number or a text"));
+  EXPECT_TRUE(has(complaint_of(R"({"layers": ["16", 10]})"), "bad.json"));
+  std::ofstream(path / "all.json") << R"({"layers": ["16", "10"], "rate": 0.01, "optimizer": "momentum"})";
+  EXPECT_EQ(network_line((path / "all.json").string()).settings,
+            (std::map<std::string, std::string>{{"optimizer", "momentum"}, {"rate", "0.01"}}));
   const Dataset data{"glyphs", make_glyphs(60, 1), make_glyphs(20, 2)};
   TrainerSettings s = small("conv 4 5, pool, 16, 10", "momentum");
   s.initialization = "xavier";

@@ -55,7 +55,31 @@ void refuse_without_effect(const CLI::App& app, const Values& v) {
         "it out");
 }
 
-int run(const CLI::App& app, Values& v) {
+/// Takes layers and settings from --network; a setting on the command line goes before the file's.
+void read_network(CLI::App& app, Values& v) {
+  static constexpr std::array<std::string_view, 17> kSettings = {
+      "optimizer", "rate",      "beta1",      "beta2",       "epsilon",    "decay",
+      "clip",      "schedule",  "epochs",     "batch",       "accumulate", "recompute",
+      "init",      "precision", "loss-scale", "scale-start", "scale-after"};
+  const learning::NetworkFile file = learning::network_line(v.network);
+  v.o.trainer.model = file.line;
+  for (const auto& [key, value] : file.settings) {
+    if (std::ranges::find(kSettings, key) == kSettings.end())
+      throw std::invalid_argument(
+          fmt::format("{}: \"{}\" is unknown: it takes \"layers\", a list of texts, and {}", v.network, key,
+                      fmt::join(kSettings, ", ")));
+    CLI::Option* option = app.get_option("--" + key);
+    if (option->count() > 0) continue;
+    try {
+      option->add_result(value);
+      option->run_callback();
+    } catch (const CLI::Error& e) {
+      throw std::invalid_argument(fmt::format("{}: {}", v.network, e.what()));
+    }
+  }
+}
+
+int run(CLI::App& app, Values& v) {
   if (given(app, "--predict")) {
     refuse_without_effect(app, v);
     v.predict.pictures = v.what;
@@ -77,7 +101,7 @@ int run(const CLI::App& app, Values& v) {
     throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
                                 ": " + v.what[1] + "; pictures to classify need --predict RUN");
   if (!v.what.empty()) v.o.data = v.what[0];
-  if (!v.network.empty()) v.o.trainer.model = learning::network_line(v.network);
+  if (!v.network.empty()) read_network(app, v);
   if (!v.network.empty() && !learning::is_network_line(v.o.trainer.model))
     throw std::invalid_argument("--network: \"" + v.o.trainer.model +
                                 "\" is no list of layers, as \"conv 6 5, pool, 120, 84, 10\"");
@@ -128,14 +152,23 @@ KLAB_COMMAND(
        app.add_option(
               "--network", v->network,
               "layers of one's own in place of --model, as \"conv 6 5, pool, 120, 84, 10\" (ReLU where none "
-              "is named), or a .json file with \"layers\"")
+              "is named), or a .json file with \"layers\" and, if wanted, settings by their options' names")
            ->option_text("LAYERS");
-       app.add_option("--init", t.initialization, "weights' first values: kaiming (default) or xavier");
+       app.add_option("--init", t.initialization,
+                      "weights' first values: kaiming (or he, the default) or xavier");
        add_number(app, "--epochs", t.epochs, range::epochs, "times over the training set (default 12)");
        add_number(app, "--batch", t.loader.batch, range::examples_a_step, "examples a step (default 64)");
        app.add_option("--optimizer", t.optimizer.name,
                       "sgd, momentum, nesterov, adam, adamw (default) or nadam");
        add_number(app, "--rate", t.optimizer.rate, range::rate, "learning rate (default 2e-3)");
+       // As the contracts of the optimizers bound them.
+       constexpr Range kKept{0.5, 0.999999}, kEpsilon{1e-30, 1};
+       add_number(app, "--beta1", t.optimizer.beta1, kKept,
+                  "momentum: the share of the moment, or of the velocity, that a step keeps (default 0.9)");
+       add_number(app, "--beta2", t.optimizer.beta2, kKept,
+                  "the same of the squares' moment, for adam, adamw and nadam (default 0.999)");
+       add_number(app, "--epsilon", t.optimizer.epsilon, kEpsilon,
+                  "added to the root of that moment (default 1e-8)");
        add_number(app, "--decay", t.optimizer.decay, range::decay, "weight decay (default 1e-2)");
        add_number(app, "--clip", t.optimizer.clip, range::clip, "largest norm of a gradient (default: any)");
        app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");

@@ -122,6 +122,9 @@ void split(Dataset& set, const Examples& all) {
   const int64_t train = all.count() * 4 / 5;
   set.train = part_of(all, 0, train);
   set.test = part_of(all, train, all.count() - train);
+  set.division = fmt::format(
+      "one set of {} without a test set of its own: the first {} to learn from, the last {} to test",
+      all.count(), train, all.count() - train);
 }
 
 Dataset read_folder(const fs::path& folder) {
@@ -130,16 +133,21 @@ Dataset read_folder(const fs::path& folder) {
   const auto any = train || test ? std::nullopt : idx_of(folder, "");
   if (train && test) {
     set.train = *train, set.test = *test;
+    set.division =
+        fmt::format("as the files divide them: train* has {}, t10k* {}", train->count(), test->count());
   } else if (train || test || any) {
     split(set, train ? *train : test ? *test : *any);
   } else if (fs::exists(folder / "data_batch_1.bin")) {
     for (int i = 1; i <= 5; ++i)
       if (const fs::path file = folder / fmt::format("data_batch_{}.bin", i); fs::exists(file))
         append(set.train, read_cifar10(file));
-    if (fs::exists(folder / "test_batch.bin"))
+    if (fs::exists(folder / "test_batch.bin")) {
       set.test = read_cifar10(folder / "test_batch.bin");
-    else
+      set.division = fmt::format("as the files divide them: data_batch_* have {}, test_batch {}",
+                                 set.train.count(), set.test.count());
+    } else {
       split(set, Examples(set.train));
+    }
   } else {
     refuse(folder,
            "holds no data set: expected *-images-idx3-ubyte and *-labels-idx1-ubyte (MNIST, with or without "
@@ -230,11 +238,12 @@ Examples part_of(const Examples& all, int64_t begin, int64_t count) {
 }
 
 Dataset load_dataset(const std::string& where, uint64_t seed, int64_t most_train, int64_t most_test) {
+  constexpr const char* kDrawn = "drawn apart from one another, by two seeds";
   Dataset set;
   if (where == "spirals") {
-    set = {where, make_spirals(3000, seed), make_spirals(1000, seed + 1)};
+    set = {where, make_spirals(3000, seed), make_spirals(1000, seed + 1), kDrawn};
   } else if (where == "glyphs") {
-    set = {where, make_glyphs(6000, seed), make_glyphs(2000, seed + 1)};
+    set = {where, make_glyphs(6000, seed), make_glyphs(2000, seed + 1), kDrawn};
   } else if (fs::is_directory(where)) {
     set = read_folder(where);
   } else if (where.ends_with(".safetensors")) {
@@ -249,8 +258,12 @@ Dataset load_dataset(const std::string& where, uint64_t seed, int64_t most_train
   if (set.train.dims != set.test.dims)
     throw std::runtime_error(
         where + ": images of the training set and of the test set differ in size; take both from one set");
+  const int64_t train = set.train.count(), test = set.test.count();
   if (most_train > 0) set.train = part_of(set.train, 0, std::min(most_train, set.train.count()));
   if (most_test > 0) set.test = part_of(set.test, 0, std::min(most_test, set.test.count()));
+  if (set.train.count() < train)
+    set.division += fmt::format("; kept to learn from: the first {}", set.train.count());
+  if (set.test.count() < test) set.division += fmt::format("; kept to test: the first {}", set.test.count());
   if (set.train.count() == 0 || set.test.count() == 0)
     throw std::runtime_error(where + ": holds no examples to learn from");
   return set;

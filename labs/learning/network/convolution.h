@@ -14,12 +14,15 @@ namespace klab::learning {
 
 class Convolution : public Module {
  public:
-  /// Creates a layer with `to` output channels and kernels of taps², padded by `pad` zeros on each side.
-  Convolution(Parameters& p, const std::string& name, const Dims& in, int64_t to, int64_t taps, int64_t pad)
+  /// Creates a layer with `to` output channels and kernels of taps², padded by `pad` zeros on each side, whose windows are
+  /// `stride` pixels apart.
+  Convolution(Parameters& p, const std::string& name, const Dims& in, int64_t to, int64_t taps, int64_t pad,
+              int64_t stride = 1)
       : Module(name, in),
         to_(to),
         taps_(taps),
         pad_(pad),
+        stride_(stride),
         weight_(p.add(name + ".weight", {}, true)),
         bias_(p.add(name + ".bias", {to}, false)) {
     if (in.size() != 3 || !shape(1).valid())
@@ -53,23 +56,24 @@ class Convolution : public Module {
             .w = in_[2],
             .r = taps_,
             .s = taps_,
-            .stride_y = 1,
-            .stride_x = 1,
+            .stride_y = stride_,
+            .stride_x = stride_,
             .pad_y = pad_,
             .pad_x = pad_,
             .dilation_y = 1,
             .dilation_x = 1,
             .nhwc = 0};
   }
-  int64_t to_, taps_, pad_;
+  int64_t to_, taps_, pad_, stride_;
   Tensor &weight_, &bias_;
 };
 
-/// Takes the maximum of each square of side², without overlap.
-class MaxPool : public Module {
+/// Takes the maximum or the average of squares of side² that are `stride` pixels apart.
+class Pool : public Module {
  public:
-  MaxPool(Parameters&, const std::string& name, const Dims& in, int64_t side)
-      : Module(name, in), side_(side) {
+  enum class Kind : uint8_t { maximum, average };  // as in pool_fwd
+  Pool(Parameters&, const std::string& name, const Dims& in, int64_t side, int64_t stride, Kind kind)
+      : Module(name, in), side_(side), stride_(stride), kind_(kind) {
     if (in.size() != 3 || in[1] < side || in[2] < side)
       does_not_fit(fmt::format("images [channels,rows,columns] of at least {0} rows and columns", side));
     out_ = {in[0], shape(1).oh(), shape(1).ow()};
@@ -95,14 +99,22 @@ class MaxPool : public Module {
             .w = in_[2],
             .r = side_,
             .s = side_,
-            .stride_y = side_,
-            .stride_x = side_,
+            .stride_y = stride_,
+            .stride_x = stride_,
             .pad_y = 0,
             .pad_x = 0,
-            .kind = 0,
+            .kind = int64_t(kind_),
             .nhwc = 0};
   }
-  int64_t side_;
+  int64_t side_, stride_;
+  Kind kind_;
+};
+
+/// Takes the maximum of each square of side², without overlap.
+class MaxPool : public Pool {
+ public:
+  MaxPool(Parameters& p, const std::string& name, const Dims& in, int64_t side)
+      : Pool(p, name, in, side, side, Kind::maximum) {}
 };
 
 }  // namespace klab::learning

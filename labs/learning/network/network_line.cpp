@@ -56,7 +56,18 @@ class Layer {
   void most_words(size_t count) const {
     if (words_.size() > count) fail(fmt::format("has \"{}\", which it does not take", words_[count]));
   }
+  size_t words() const { return words_.size(); }
   bool has(size_t at, const char* word) const { return at < words_.size() && words_[at] == word; }
+  /// Takes "word N" out of what stands from `at` on, wherever it stands there, and returns N, or `missing` without it.
+  int64_t take(size_t at, const char* word, const char* what, int64_t low, int64_t high, int64_t missing) {
+    for (; at < words_.size(); ++at)
+      if (has(at, word)) {
+        const int64_t value = whole(at + 1, what, low, high);
+        words_.erase(words_.begin() + std::ptrdiff_t(at), words_.begin() + std::ptrdiff_t(at) + 2);
+        return value;
+      }
+    return missing;
+  }
 
  private:
   size_t place_;
@@ -85,25 +96,25 @@ std::vector<Layer> layers_of(const std::string& line) {
   return layers;
 }
 
-void add(Network& net, const Layer& l, const std::string& name) {
-  constexpr int64_t kMost = 65536;
+void add(Network& net, Layer l, const std::string& name) {
+  constexpr int64_t kMost = 65536, kLongestSide = 31;
   if (l.kind() == "linear") {
     const int64_t to = l.whole(1, "its outputs", 1, kMost);
     l.most_words(2);
     net.add<Linear>(name, to);
   } else if (l.kind() == "conv") {
     const int64_t to = l.whole(1, "its channels", 1, kMost),
-                  taps = l.whole(2, "the side of its kernels", 1, 31);
-    if (l.has(3, "pad"))
-      l.most_words(5);
-    else
-      l.most_words(3);
-    net.add<Convolution>(name, to, taps,
-                         l.has(3, "pad") ? l.whole(4, "its padding", 0, taps - 1) : int64_t{0});
-  } else if (l.kind() == "pool") {
-    const int64_t side = l.whole(1, "its side", 1, 31, 2);
+                  taps = l.whole(2, "the side of its kernels", 1, kLongestSide);
+    const int64_t pad = l.take(3, "pad", "its padding", 0, taps - 1, 0),
+                  stride = l.take(3, "stride", "its stride", 1, kLongestSide, 1);
+    l.most_words(3);
+    net.add<Convolution>(name, to, taps, pad, stride);
+  } else if (l.kind() == "pool" || l.kind() == "avgpool") {
+    const int64_t given = l.take(1, "stride", "its stride", 1, kLongestSide, 0);
+    const int64_t side = l.whole(1, "its side", 1, kLongestSide, 2);
     l.most_words(2);
-    net.add<MaxPool>(name, side);
+    net.add<Pool>(name, side, given == 0 ? side : given,
+                  l.kind() == "pool" ? Pool::Kind::maximum : Pool::Kind::average);
   } else if (l.kind() == "dropout") {
     const double p = l.number(1, "its probability", 0, 0.99);
     l.most_words(2);
@@ -119,7 +130,8 @@ void add(Network& net, const Layer& l, const std::string& name) {
     if (l.kind() != "none") net.add<Activation>(name, activations().at(l.kind()));
   } else {
     l.fail(
-        "is unknown: linear, conv, pool, batchnorm, layernorm, dropout, relu, sigmoid, tanh, gelu, swish, "
+        "is unknown: linear, conv, pool, avgpool, batchnorm, layernorm, dropout, relu, sigmoid, tanh, gelu, "
+        "swish, "
         "softplus or none");
   }
 }
@@ -163,25 +175,39 @@ std::unique_ptr<Network> network_of(const std::string& line, const Dims& in, int
   return net;
 }
 
-std::string network_line(const std::string& line_or_file) {
-  if (!line_or_file.ends_with(".json")) return line_or_file;
+NetworkFile network_line(const std::string& line_or_file) {
+  if (!line_or_file.ends_with(".json")) return {line_or_file, {}};
   std::ifstream in(line_or_file);
   if (!in) throw std::invalid_argument(line_or_file + ": no such file");
-  std::string line;
+  NetworkFile read;
   try {
     const auto file = nlohmann::json::parse(in);
-    for (const auto& [key, value] : file.items())
-      if (key != "layers")
-        throw std::invalid_argument(line_or_file + ": \"" + key +
-                                    "\" is unknown: it holds \"layers\", a list of texts");
-    for (const auto& layer : file.at("layers")) line += (line.empty() ? "" : ", ") + layer.get<std::string>();
+    for (const auto& layer : file.at("layers"))
+      read.line += (read.line.empty() ? "" : ", ") + layer.get<std::string>();
+    for (const auto& [key, value] : file.items()) {
+      if (key == "layers") continue;
+      if (!value.is_string() && !value.is_number())
+        throw std::invalid_argument(fmt::format("{}: \"{}\" is {}, and has to be a number or a text",
+                                                line_or_file, key, value.type_name()));
+      read.settings.emplace(key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
   } catch (const nlohmann::json::exception& e) {
     throw std::invalid_argument(line_or_file +
                                 ": not {\"layers\": [\"conv 6 5\", \"pool\", ...]}: " + e.what());
   }
-  if (!is_network_line(line))
+  if (!is_network_line(read.line))
     throw std::invalid_argument(line_or_file + ": \"layers\" names fewer than two layers");
-  return line;
+  return read;
+}
+
+std::vector<LayerSummary> summary_of(Network& network) {
+  std::vector<LayerSummary> list;
+  for (const auto& m : network.modules()) {
+    list.push_back({m->name(), dims_text(m->out()), 0});
+    for (const Tensor& t : network.parameters().tensors())
+      if (t.name.starts_with(m->name() + ".")) list.back().parameters += t.size();
+  }
+  return list;
 }
 
 void initialize_xavier(Network& network, uint64_t seed) {

@@ -1,8 +1,9 @@
 // A network of one's own in one line: "conv 6 5, pool, conv 16 5, pool, 120, 84, 10".
 //
 //   N or linear N       a matrix and a bias with N outputs
-//   conv C K [pad P]    C output channels, kernels of KxK, P zeros on each side (default 0)
-//   pool [K]            the largest of KxK (default 2)
+//   conv C K            C output channels, kernels of KxK; behind it "pad P", zeros on each side (default 0), and "stride S"
+//   pool [K]            the largest of KxK (default 2); behind it "stride S" (default K)
+//   avgpool [K]         their average, alike
 //   batchnorm, layernorm
 //   relu, sigmoid, tanh, gelu, swish, softplus, none
 //   dropout P           drops each number with probability P while training
@@ -12,8 +13,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "labs/learning/network/module.h"
 
@@ -26,9 +29,22 @@ bool is_network_line(const std::string& name);
 /// range, a layer that does not fit what is before it, a last layer without one output a class.
 std::unique_ptr<Network> network_of(const std::string& line, const Dims& in, int64_t classes);
 
-/// Returns the line itself, or of a JSON file {"layers": ["conv 6 5", "pool", ...]} its layers as a line. Throws
-/// std::invalid_argument that names the file and what is wrong.
-std::string network_line(const std::string& line_or_file);
+/// A network and, if it was read from a file, settings of its training: "rate" -> "0.01".
+struct NetworkFile {
+  std::string line;
+  std::map<std::string, std::string> settings;
+};
+
+/// Returns the line itself, or of a JSON file {"layers": ["conv 6 5", "pool", ...], "rate": 0.01} its layers as a line, and its
+/// other fields as settings, which are for the caller to judge. Throws std::invalid_argument that names the file and what is wrong.
+NetworkFile network_line(const std::string& line_or_file);
+
+/// One layer of a built network: its name, the form of what it returns, its parameters.
+struct LayerSummary {
+  std::string name, out;
+  int64_t parameters = 0;
+};
+std::vector<LayerSummary> summary_of(Network& network);
 
 /// Draws the weights of matrices and kernels again, with variance 2/(inputs + outputs) (Glorot and Bengio, 2010) in place of
 /// 2/inputs.

@@ -80,6 +80,15 @@ void print_confusion(const Examples& test, const Evaluation& e) {
   fmt::print("\n{}\n", table.text());
 }
 
+/// The layers of a network of one's own, with what its line leaves to be inferred.
+void print_layers(FILE* to, Network& network) {
+  Table table({{"layer"}, {"returns"}, {"parameters", Column::Kind::right}});
+  table.indent(10);
+  for (const LayerSummary& l : summary_of(network))
+    table.add({l.name, l.out, l.parameters == 0 ? "" : std::to_string(l.parameters)});
+  fmt::print(to, "{}", table.text());
+}
+
 void print_times(const Profile& profile, int64_t steps) {
   Table table(
       {{"op"}, {"a step", Column::Kind::right}, {"share", Column::Kind::right}, {"", Column::Kind::bar}});
@@ -163,9 +172,11 @@ int classify(ClassifyOptions o) {
 
   fmt::print(words, "data      {}: {} examples of {} to learn from, {} to test, {} classes\n", data.name,
              data.train.count(), dims_text(data.train.dims), data.test.count(), data.train.classes);
+  fmt::print(words, "division  {}\n", data.division);
   fmt::print(words, "model     {}: {} parameters; {}, rate {}, {}; batches of {}\n", o.trainer.model,
              trainer.network().parameters().count(), o.trainer.optimizer.name, o.trainer.optimizer.rate,
              o.trainer.schedule, o.trainer.loader.batch);
+  if (is_network_line(o.trainer.model)) print_layers(words, trainer.network());
   const bool mixed = o.trainer.precision != Precision::f32;
   if (mixed)
     fmt::print(words,
@@ -233,6 +244,7 @@ int classify(ClassifyOptions o) {
                  {"model", o.trainer.model},
                  {"train", data.train.count()},
                  {"test", data.test.count()},
+                 {"division", data.division},
                  {"parameters", trainer.network().parameters().count()},
                  {"optimizer", o.trainer.optimizer.name},
                  {"seed", o.trainer.seed},

@@ -61,6 +61,7 @@ std::string report_page(const Dataset& data, const Trainer& trainer, const std::
   Page page(fmt::format("klab classify {} --model {}", data.name, trainer.settings().model));
   page.text(fmt::format("{} examples to learn from, {} to test; {:.2f} % of the test right after {} epochs.",
                         data.train.count(), data.test.count(), 100 * e.accuracy(), curve.size()));
+  page.text("Division of the examples: " + data.division + ".");
   Curve train{"training, batches", {}}, test{"test", {}}, right{"wrong in the test, %", {}};
   for (const EpochLine& l : curve) {
     train.points.emplace_back(double(l.epoch), l.train_loss);

@@ -22,9 +22,9 @@ std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s) {
     throw std::invalid_argument(
         fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
                     s.accumulate, s.loader.batch));
-  if (s.initialization != "kaiming" && s.initialization != "xavier")
+  if (s.initialization != "kaiming" && s.initialization != "he" && s.initialization != "xavier")
     throw std::invalid_argument("no initialization is called " + s.initialization +
-                                ": --init kaiming or xavier");
+                                ": --init kaiming (or he) or xavier");
   network->build(s.loader.batch / s.accumulate, s.seed, s.recompute);
   if (s.initialization == "xavier") initialize_xavier(*network, s.seed);
   return network;

@@ -18,7 +18,7 @@ namespace klab::learning {
 
 struct TrainerSettings {
   std::string model = "cnn";               // a name, or a line of layers (network/network_line.h)
-  std::string initialization = "kaiming";  // or xavier
+  std::string initialization = "kaiming";  // or he, which is the same, or xavier
   std::string schedule = "onecycle";
   OptimizerSettings optimizer;
   LoaderSettings loader;
