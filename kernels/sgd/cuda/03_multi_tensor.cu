@@ -6,6 +6,7 @@
 //           sizes are.
 // NUMERICS  as the parent: the same operations.
 // NEEDS     arrays that begin at multiples of 16 bytes for whole accesses; others go one entry at a time.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/optimizer/device.h"
 #include "reference/sgd/sgd.h"

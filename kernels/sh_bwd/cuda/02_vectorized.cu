@@ -7,6 +7,7 @@
 // NUMERICS  other roundings: sums of gradients times a shared polynomial.
 // NEEDS     rows that begin at multiples of 16 bytes for four at once; a thread takes one direction
 //           otherwise.
+// SASS      LDG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sh_bwd/sh_bwd.h"

@@ -6,6 +6,7 @@
 //           least 1.5 times faster than the parent.
 // NUMERICS  other roundings: 1 - 5z^2 and its like are taken before the factor.
 // NEEDS     rows that begin at multiples of 16 bytes for four at once; a thread takes one direction otherwise.
+// SASS      STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/sh_fwd/sh_fwd.h"

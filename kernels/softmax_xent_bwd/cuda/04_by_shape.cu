@@ -7,6 +7,7 @@
 //           least 10 times the parent. Rows of up to 1,024 classes go the parent's way, by 16 bytes where they can.
 // NUMERICS  a partial sum is scaled when its maximum grows, once for 16 logits; pairs join in tree order. Fast exponentials.
 // NEEDS     nothing; a pair for each block where a row has several.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

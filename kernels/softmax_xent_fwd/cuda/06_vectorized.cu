@@ -7,6 +7,7 @@
 //           few warps lack: at least 1.5 times for 128 rows of a vocabulary, little at a thousand classes.
 // NUMERICS  as the parent; four exponentials are added before they join the sum.
 // NEEDS     nothing; rows may begin anywhere.
+// SASS      LDG.128; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/softmax_xent_fwd/softmax_xent_fwd.h"

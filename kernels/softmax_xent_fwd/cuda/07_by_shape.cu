@@ -8,6 +8,7 @@
 //           04_warp_per_row is for.
 // NUMERICS  a partial sum is scaled when its maximum grows; pairs join in tree order. Fast exponentials.
 // NEEDS     nothing; a pair for each block where a row has several.
+// SASS      LDG.128; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/rows/by_shape.h"

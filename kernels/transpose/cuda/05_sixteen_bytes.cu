@@ -9,6 +9,7 @@
 // NEEDS     m and n that are multiples of 4, and matrices that begin on 16 bytes, for the fast path; others
 //           go one float at a time.
 // TRIED     see NOTES.md, cuda.05_sixteen_bytes
+// SASS      LDG.128 STG.128; no LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/transpose/transpose.h"

@@ -2,6 +2,7 @@
 //
 // CHANGE   float4 where the array begins at a multiple of 16 bytes.
 // EXPECT   a quarter of the requests for the same sectors.
+// SASS      LDG.128 STG.128; no LDL STL CALL.div_*64
 #include "harness/core/registrar.h"
 #include "kernels/common/block_size.h"
 #include "kernels/common/cuda.h"

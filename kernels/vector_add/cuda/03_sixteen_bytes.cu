@@ -6,6 +6,7 @@
 //           times the bytes in flight.
 // NUMERICS  as the parent: the same additions, so the same bits.
 // NEEDS     tensors that begin on 16 bytes, as cudaMalloc returns them; others go one float at a time.
+// SASS      LDG.128 STG.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/vector_add/vector_add.h"
