@@ -20,6 +20,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"vector_add", {kFma}},
       {"reduce", {kFma}},
       {"scan", {}},
+      {"histogram", {}},
       {"host_vector_add", {kFma}},
       {"window_sum", {kFma}},
       {"transpose", {}},
