@@ -176,7 +176,7 @@ std::optional<Failure> Trial::left_behind(int threads, const Given& given) {
     if (const std::string workers = mend_arithmetic_of_workers(threads); !workers.empty())
       list.push_back(workers);
   // A vendor library may keep its workers' tiles from call to call.
-  if (first && !variant_.peer && uses(Detector::process_state))
+  if ((first || threads_ > 0) && !variant_.peer && uses(Detector::process_state))
     if (const std::string workers = release_tiles_of_workers(threads); !workers.empty())
       list.push_back(workers);
   if (list.empty()) return std::nullopt;

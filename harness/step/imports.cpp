@@ -80,7 +80,8 @@ bool is_klab(const std::string& name) {
   if (!name.starts_with("klab::") || name.starts_with("klab::register_variant(")) return false;
   if (name.starts_with("klab::simt::"))
     return begins(name, {"klab::simt::host_bind", "klab::simt::load_", "klab::simt::Session"});
-  const std::string function = name.substr(6, name.find('(') - 6);
+  // Functions that return a std::string have a tag behind their names: "why_no_tiles[abi:cxx11]()".
+  const std::string function = name.substr(6, name.find_first_of("([") - 6);
   return function.find(':') != std::string::npos || !is_declared_for_kernels(function);
 }
 
