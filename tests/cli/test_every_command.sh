@@ -110,6 +110,8 @@ try 0 '' claims derivatives
 try 2 'no_such' claims no_such
 try 0 '' experiment quadratic --html experiment.html
 try 2 'no_such' experiment no_such
+try 2 'optimizers' experiment quadratic --network 10
+try 2 'layer 1' experiment formats --network 'conv 6 40, 10'
 try 2 'none.png' fit-image none.png
 
 for command in $commands; do

@@ -193,5 +193,25 @@ TEST_F(Experiments, BitsCanBeRemovedBeforeWeights) {
   EXPECT_EQ(curve(o, "narrower networks").points.size(), 2U);
 }
 
+TEST_F(Experiments, OptimizersAreComparedOnANetworkOfOnesOwn) {
+  const auto list = experiments_named({"optimizers"});
+  const Outcome o = list.front()->run_network(1, "10");
+  ASSERT_EQ(o.rows.size(), 6U);
+  ASSERT_EQ(o.decided.size(), 4U);
+  for (const Curve& c : o.curves) {
+    ASSERT_EQ(c.points.size(), 30U) << c.name;
+    EXPECT_LT(c.points.back().second, 0.7 * c.points.front().second) << c.name << " does not learn";
+  }
+  for (const Decided& d : o.decided) {
+    ASSERT_TRUE(d.measured.has_value());
+    EXPECT_EQ(d.finding, d.measured->low > 1    ? Finding::held
+                         : d.measured->high < 1 ? Finding::refuted
+                                                : Finding::depends)
+        << d.said;
+    EXPECT_LE(d.measured->low, d.measured->value);
+    EXPECT_LE(d.measured->value, d.measured->high);
+  }
+}
+
 }  // namespace
 }  // namespace klab::learning

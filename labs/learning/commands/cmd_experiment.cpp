@@ -10,6 +10,7 @@
 #include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "labs/learning/experiments/experiment.h"
+#include "labs/learning/network/network_line.h"
 
 namespace klab::experiment_command {
 namespace {
@@ -20,7 +21,7 @@ using learning::Outcome;
 
 struct Options {
   std::vector<std::string> names;
-  std::string html;
+  std::string html, network;
   bool json = false;
 };
 
@@ -56,14 +57,42 @@ void add_to(Page& page, const Experiment& e, const Outcome& o) {
   page.curves(o.curves, o.x, o.y, o.log_x, o.log_y, e.about + ".");
 }
 
+/// Returns the experiments that are to run, and the line of --network. Throws std::invalid_argument if one has no network to
+/// replace, or if the network takes no pictures of 28x28 or gives no ten classes.
+std::vector<const Experiment*> chosen(const Options& o, std::string& line) {
+  const std::vector<const Experiment*> list = learning::experiments_named(o.names);
+  if (o.network.empty()) return list;
+  std::vector<std::string> with;
+  for (const Experiment& e : learning::experiments())
+    if (e.run_network != nullptr) with.push_back(e.name);
+  for (const Experiment* e : list)
+    if (o.names.empty() || e->run_network == nullptr)
+      throw std::invalid_argument(fmt::format("--network: {} no network to replace; name one of these: {}",
+                                              o.names.empty() ? "most experiments have" : e->name + " has",
+                                              fmt::join(with, ", ")));
+  const learning::NetworkFile file = learning::network_line(o.network);
+  if (!file.settings.empty())
+    throw std::invalid_argument(
+        fmt::format("{}: \"{}\": an experiment chooses its own settings, leave it out", o.network,
+                    file.settings.begin()->first));
+  if (!learning::is_network_line(file.line))
+    throw std::invalid_argument("--network: \"" + file.line +
+                                "\" is no list of layers, as \"conv 6 5, pool, 120, 84, 10\"");
+  learning::network_of(file.line, {1, 28, 28}, 10);
+  line = file.line;
+  return list;
+}
+
 int run(const Options& o) {
+  std::string line;
+  const std::vector<const Experiment*> list = chosen(o, line);
   if (!o.html.empty()) require_writable_file(o.html);
   Page page("klab experiment");
   nlohmann::json all = nlohmann::json::array();
   Progress progress;
-  for (const Experiment* e : learning::experiments_named(o.names)) {
+  for (const Experiment* e : list) {
     progress.show("running " + e->name);
-    const Outcome outcome = e->run(settings().seed);
+    const Outcome outcome = line.empty() ? e->run(settings().seed) : e->run_network(settings().seed, line);
     progress.clear();
     if (o.json)
       all.push_back(as_json(*e, outcome));
@@ -86,6 +115,10 @@ KLAB_COMMAND(
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        app.add_option("name", o->names, learning::experiment_names())->option_text("[NAME ...]");
+       app.add_option("--network", o->network,
+                      "a network of one's own, on pictures of 28x28 in ten classes, for the experiments "
+                      "optimizers and formats: a line of layers as for classify, or a .json file")
+           ->option_text("LAYERS");
        app.add_option("--html", o->html, "write plots and tables as a page");
        add_json(app, o->json, {{"experiments", ""}});
        return [o] { return run(*o); };

@@ -48,6 +48,8 @@ struct Experiment {
   std::string name;
   std::string about;  // the question, in a sentence without its full stop
   Outcome (*run)(uint64_t seed);
+  /// Runs it with a network of the caller's, a line of layers for [1,28,28] and ten classes; null if it has none to replace.
+  Outcome (*run_network)(uint64_t seed, const std::string& line) = nullptr;
 };
 
 /// Returns all experiments, by name.

@@ -28,9 +28,9 @@ Curve spacing(const NarrowFormat& f) {
 }
 
 /// Returns the gradients of all parameters and activations in a network that has learned for a while.
-std::vector<float> gradients(uint64_t seed) {
+std::vector<float> gradients(uint64_t seed, const std::string& network) {
   const Examples glyphs = make_glyphs(640, seed);
-  Learner learner(make_model("mlp", glyphs.dims, glyphs.classes), glyphs, 64, OptimizerSettings{}, seed);
+  Learner learner(make_model(network, glyphs.dims, glyphs.classes), glyphs, 64, OptimizerSettings{}, seed);
   learner.train(100);
   learner.look();
   std::vector<float> all;
@@ -44,13 +44,13 @@ std::vector<float> gradients(uint64_t seed) {
   return all;
 }
 
-Outcome run(uint64_t seed) {
+Outcome run_network(uint64_t seed, const std::string& network) {
   Outcome out{.heads = {"format", "bits", "largest", "smallest normal", "smallest", "relative step",
                         "gradients to zero", "with the loss times 65536"},
               .x = "log2 of a number",
               .y = "step to the next, relative; share of gradients",
               .log_y = true};
-  const std::vector<float> all = gradients(seed);
+  const std::vector<float> all = gradients(seed, network);
   const auto to_zero = [&](const NarrowFormat& f, double scale) {
     const auto lost =
         std::ranges::count_if(all, [&](float g) { return decode(f, encode(f, double(g) * scale)) == 0; });
@@ -78,14 +78,16 @@ Outcome run(uint64_t seed) {
       {"half precision reaches from 5.96e-8 to 65504",
        largest == 65504 && std::abs(smallest / 5.96e-8 - 1) < 1e-3 ? Finding::held : Finding::refuted,
        fmt::format("{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Of the "
-                   "gradients of an mlp that has learned for 100 steps, {} become 0 as halves, and {} where "
+                   "gradients of the network {} after 100 steps, {} become 0 as halves, and {} where "
                    "the loss was multiplied by 65536",
-                   smallest, largest, 0x1p-14, to_zero(kF16, 1), to_zero(kF16, 65536))}};
+                   smallest, largest, 0x1p-14, network, to_zero(kF16, 1), to_zero(kF16, 65536))}};
   return out;
 }
 
+Outcome run(uint64_t seed) { return run_network(seed, "mlp"); }
+
 const ExperimentRegistrar registrar({"formats", "The formats of few bits, and which gradients they can hold",
-                                     run});
+                                     run, run_network});
 
 }  // namespace
 }  // namespace klab::learning::formats_experiment
