@@ -55,7 +55,7 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                          Plots& plots);
 
 struct TrainingPlots {
-  std::string psnr, loss, scale, skipped;
+  std::string psnr, loss, scale, skipped, unseen, gradient, rate, speed, memory;
   struct Levels {
     std::string shares, gradient;
   };

@@ -17,11 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using MetricsReader = io::CSVReader<5, io::trim_chars<>, io::no_quote_escape<','>>;
+using MetricsReader = io::CSVReader<10, io::trim_chars<>, io::no_quote_escape<','>>;
 
-/// The columns that are drawn; the file may have others. The last two are empty if the loss is not scaled,
-/// and missing in older files.
-constexpr std::array<const char*, 5> kColumns = {"seconds", "loss", "psnr_batch", "loss_scale", "skipped"};
+/// The columns that are drawn; the file may have others. Those after the first three may be empty, and missing in older
+/// files.
+constexpr std::array<const char*, 10> kColumns = {
+    "seconds",     "loss",          "psnr_batch",    "loss_scale",         "skipped",
+    "psnr_unseen", "gradient_norm", "learning_rate", "samples_per_second", "memory"};
 constexpr size_t kNeeded = 3;
 
 /// Parses a number. "inf" and "nan" are accepted: a diverged run writes them.
@@ -43,18 +45,21 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
   try {
     MetricsReader reader(file.string());
     reader.read_header(io::ignore_extra_column | io::ignore_missing_column, kColumns[0], kColumns[1],
-                       kColumns[2], kColumns[3], kColumns[4]);
+                       kColumns[2], kColumns[3], kColumns[4], kColumns[5], kColumns[6], kColumns[7],
+                       kColumns[8], kColumns[9]);
     for (size_t i = 0; i < kNeeded; ++i)
       if (!reader.has_column(kColumns[i]))
         throw std::runtime_error(
             fmt::format("{}: has no column '{}'; is it klab train's?", file.string(), kColumns[i]));
     std::array<std::string, kColumns.size()> cells;
-    while (reader.read_row(cells[0], cells[1], cells[2], cells[3], cells[4])) {
+    while (reader.read_row(cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7],
+                           cells[8], cells[9])) {
       std::array<double, kColumns.size()> point{};
       for (size_t i = 0; i < cells.size(); ++i)
         if (i < kNeeded || !cells[i].empty())
           point[i] = number_in(cells[i], kColumns[i], file, reader.get_file_line());
       if (std::isfinite(point[1]) && std::isfinite(point[2])) points.push_back(point);
+      if (point[5] > 0) run.unseen.points.emplace_back(point[0], point[5]);  // few: all are kept
     }
   } catch (const io::error::base& e) {
     throw std::runtime_error(e.what());  // the message names file and line
@@ -64,6 +69,13 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
   for (size_t i = 0; i < points.size(); i += step) {
     run.loss.points.emplace_back(points[i][0], points[i][1]);
     run.psnr.points.emplace_back(points[i][0], points[i][2]);
+    const auto add = [&](Curve& curve, double value) {
+      if (value > 0) curve.points.emplace_back(points[i][0], value);
+    };
+    add(run.gradient, points[i][6]);
+    add(run.rate, points[i][7]);
+    add(run.speed, 1e-6 * points[i][8]);
+    add(run.memory, 1e-6 * points[i][9]);
     if (!(points[i][3] > 0)) continue;
     run.scale.points.emplace_back(points[i][0], points[i][3]);
     run.skipped.points.emplace_back(points[i][0], points[i][4]);
@@ -77,7 +89,9 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   fs::path path = fs::path(folder).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   run.name = path.filename().string();
-  run.loss.name = run.psnr.name = run.scale.name = run.skipped.name = run.name;
+  for (Curve* curve : {&run.loss, &run.psnr, &run.scale, &run.skipped, &run.unseen, &run.gradient, &run.rate,
+                       &run.speed, &run.memory})
+    curve->name = run.name;
   const fs::path result = path / "result.json";
   if (std::error_code error; !fs::exists(result, error))
     throw std::runtime_error(

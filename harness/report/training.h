@@ -20,6 +20,8 @@ struct TrainingRun {
   nlohmann::json result;
   Curve psnr, loss;      // of the batch, over seconds
   Curve scale, skipped;  // loss scale, and number of skipped steps so far; empty if the loss was not scaled
+  Curve unseen;          // PSNR of unseen views; empty without --eval-every
+  Curve gradient, rate, speed, memory;  // length of the gradient, learning rate, M samples/s, MB
   std::vector<TrainingPicture> pictures;
 };
 

@@ -40,6 +40,15 @@ std::string stages_html(const TrainingRun& run) {
   return html + "</tbody></table></div>\n";
 }
 
+/// Returns a line of the planned and the largest bytes of a run.
+std::string memory_html(const TrainingRun& run) {
+  if (!run.result.contains("memory")) return "";
+  const json& memory = run.result["memory"];
+  return fmt::format(
+      "<p class=\"note\">memory: {:.2f} GB planned, {:.2f} GB at most, of {:.2f} GB allowed</p>\n",
+      1e-9 * number(memory, "planned"), 1e-9 * number(memory, "peak"), 1e-9 * number(memory, "budget"));
+}
+
 /// Returns the final statistics of a training's hash table, level by level; empty if there are none.
 std::vector<json> levels_of(const TrainingRun& run) {
   std::vector<json> levels;
@@ -126,10 +135,21 @@ TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots)
     scale.push_back(run.scale);
     skipped.push_back(run.skipped);
   }
+  const auto drawn = [&](Curve TrainingRun::*curve, const char* title, bool logarithmic) {
+    std::vector<Curve> curves;
+    for (const TrainingRun& run : runs)
+      if ((run.*curve).points.size() >= 2) curves.push_back(run.*curve);
+    return plots.curves(curves, "seconds of training", title, false, logarithmic);
+  };
   TrainingPlots keys{plots.curves(psnr, "seconds of training", "PSNR of the batch, dB", false, false),
                      plots.curves(loss, "seconds of training", "loss", false, true),
                      plots.curves(scale, "seconds of training", "loss scale", false, true),
                      plots.curves(skipped, "seconds of training", "steps left out", false, false),
+                     drawn(&TrainingRun::unseen, "PSNR of unseen views, dB", false),
+                     drawn(&TrainingRun::gradient, "length of the gradient", true),
+                     drawn(&TrainingRun::rate, "learning rate", true),
+                     drawn(&TrainingRun::speed, "M samples a second", false),
+                     drawn(&TrainingRun::memory, "memory of the process, MB", false),
                      {}};
   for (const TrainingRun& run : runs) keys.levels.push_back(level_plots(run, plots));
   return keys;
@@ -161,7 +181,11 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
       "<section id=\"training\"><h2>Training</h2>\n" + table.html(false) + "<div class=\"plots\">\n";
   for (const auto& [key, caption] :
        {std::pair{keys.psnr, "PSNR of the rays of each step, not of test views."},
-        std::pair{keys.loss, "Loss."},
+        std::pair{keys.unseen, "PSNR of a few reduced test views, on which it was not trained."},
+        std::pair{keys.loss, "Loss."}, std::pair{keys.gradient, "Length of the gradient before clipping."},
+        std::pair{keys.rate, "Learning rate."},
+        std::pair{keys.speed, "Samples a second through the whole step."},
+        std::pair{keys.memory, "Memory of the process; the largest and the planned bytes stand below."},
         std::pair{keys.scale,
                   "What the loss is multiplied by in half precision: it halves where gradients overflow."},
         std::pair{keys.skipped, "Steps left out because their gradients were not finite."}})
@@ -174,8 +198,8 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
     const json score = run.result.value("score", json::object());
     if (const std::string protocol = score.value("protocol", ""); !protocol.empty())
       html += fmt::format("<p class=\"note\">{}</p>\n", escaped(protocol));
-    html += stages_html(run) + levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) +
-            pictures_html(run);
+    html += memory_html(run) + stages_html(run) +
+            levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) + pictures_html(run);
     if (run.result.contains("plan") && run.result["plan"].is_object()) {
       html += "<details><summary>the variants it trained with</summary><ul class=\"note\">";
       for (const auto& [op, variant] : run.result["plan"].items())

@@ -327,5 +327,26 @@ TEST_F(Colmap, NamesBadLinesByNumber) {
       << error();
 }
 
+// Points were made from the first view, and both forms say that the first image shows all of them.
+TEST_F(Colmap, PointsThatAnImageShowsAreItsDepth) {
+  for (const bool binary : {false, true}) {
+    write(binary);
+    const Scene scene = load_scene(path.string(), {.holdout = 0, .depth = true});
+    const View &view = scene.train.front(), &truth = original.front();
+    ASSERT_EQ(view.depth.size(), truth.depth.size());
+    int64_t known = 0;
+    for (size_t i = 0; i < view.depth.size(); ++i) {
+      if (view.depth[i] == 0) continue;
+      ++known;
+      EXPECT_NEAR(view.depth[i] / (float(moved.scale) * scene.scale), truth.depth[i], 2e-3);
+    }
+    EXPECT_GT(known, 10);
+    EXPECT_TRUE(noted(scene, "measured depth of"));
+    EXPECT_TRUE(scene.train[5].depth.empty());
+    EXPECT_TRUE(load_scene(path.string(), {.holdout = 0}).train.front().depth.empty());
+    fs::remove_all(path / "sparse");
+  }
+}
+
 }  // namespace
 }  // namespace klab

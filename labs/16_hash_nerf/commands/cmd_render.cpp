@@ -43,31 +43,45 @@ struct RenderValues {
   bool depth = false, in_turn = false, sized = false, default_plan = false;
 };
 
-// Near is white, far is black, and so are pixels that hit nothing.
-std::vector<uint8_t> depth_pixels(const Picture& p) {
+// Near is white, far is black, and so are pixels that hit nothing, whose distance is 0.
+std::vector<uint8_t> gray_of(const std::vector<float>& distances) {
   float low = INFINITY, high = 0;
-  for (size_t i = 0; i < p.depth.size(); ++i) {
-    if (p.opacity[i] < 0.5F) continue;
-    const float d = p.depth[i] / p.opacity[i];
+  for (const float d : distances) {
+    if (!(d > 0)) continue;
     low = std::min(low, d);
     high = std::max(high, d);
   }
-  std::vector<uint8_t> out(p.depth.size(), 0);
+  std::vector<uint8_t> out(distances.size(), 0);
   for (size_t i = 0; i < out.size(); ++i)
-    if (p.opacity[i] >= 0.5F)
-      out[i] = to_byte(1 - 0.85F * (p.depth[i] / p.opacity[i] - low) / std::max(high - low, 1e-6F));
+    if (distances[i] > 0) out[i] = to_byte(1 - 0.85F * (distances[i] - low) / std::max(high - low, 1e-6F));
   return out;
 }
+
+// The expected distance is that of what a pixel shows: by the share of light that is absorbed at all.
+std::vector<uint8_t> depth_pixels(const Picture& p) {
+  std::vector<float> distances(p.depth.size(), 0.0F);
+  for (size_t i = 0; i < distances.size(); ++i)
+    if (p.opacity[i] >= 0.5F) distances[i] = p.depth[i] / p.opacity[i];
+  return gray_of(distances);
+}
+
+std::vector<uint8_t> median_pixels(const Picture& p) { return gray_of(p.median_depth); }
 
 void save_picture(const RenderValues& v, const Picture& p, const fs::path& file) {
   std::vector<uint8_t> rgb(p.rgb.size());
   for (size_t i = 0; i < rgb.size(); ++i) rgb[i] = to_byte(p.rgb[i]);
   save_png(file, p.width, p.height, 3, rgb);
-  if (v.depth) {
+  if (!v.depth) return;
+  const auto save_gray = [&](const char* what, const std::vector<uint8_t>& pixels) {
     fs::path beside = file;
-    beside.replace_filename(file.stem().string() + "_depth.png");
-    save_png(beside, p.width, p.height, 1, depth_pixels(p));
-  }
+    beside.replace_filename(file.stem().string() + what);
+    save_png(beside, p.width, p.height, 1, pixels);
+  };
+  save_gray("_depth.png", depth_pixels(p));
+  std::vector<uint8_t> opacity(p.opacity.size());
+  std::ranges::transform(p.opacity, opacity.begin(), to_byte);
+  save_gray("_opacity.png", opacity);
+  if (!p.median_depth.empty()) save_gray("_median.png", median_pixels(p));
 }
 
 /// The cameras of a film, and how they were chosen.
@@ -151,6 +165,7 @@ std::unique_ptr<FieldModel> load_model(const RenderValues& v, const fs::path& fi
 int render(const RenderValues& v) {
   const fs::path model_path = model_file(v.model);
   const auto loaded = load_model(v, model_path);
+  if (v.depth) loaded->ask_for_depth();
   const FieldModel& model = *loaded;
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
@@ -238,7 +253,8 @@ std::function<int()> setup_render(CLI::App& app) {
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
   add_backend(app, v->backend);
   app.add_flag("--in-turn", v->in_turn, "--orbit, --path: one frame after the other, not through one queue");
-  app.add_flag("--depth", v->depth, "write depth maps too");
+  app.add_flag("--depth", v->depth,
+               "write the expected depth and the opacity too, of Gaussians also the median depth");
   return [v, size, &app] {
     v->sized = size->count() > 0;
     v->default_plan = app.count("--plan") == 0;

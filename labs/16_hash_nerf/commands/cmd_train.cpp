@@ -19,6 +19,7 @@
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/score_scope.h"
+#include "labs/radiance/run/settings_matrix.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/tune/use_tuned.h"
 
@@ -35,6 +36,10 @@ struct Values {
   std::string scale_text;
   int64_t resident = 0, parts = 1;
   bool recompute = false;
+  double eval_every = 0;
+  std::vector<std::string> set;
+  bool matrix = false;
+  std::string on_nan = "stop";
   bool no_eval = false, tune = false;
 };
 
@@ -119,10 +124,21 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     run.field = v.field;
   }
   run.settings.field = run.field.value_or("hash");
-  if (!v.config.empty()) run.settings = field_settings(run.settings.field, read_input(v.config), v.config);
+  if (!v.resume.empty() && !v.set.empty())
+    throw std::invalid_argument("--resume goes on with the run's own config; leave out --set");
+  if (!v.config.empty() || !v.set.empty()) {
+    const std::string where = v.config.empty() ? "--set" : v.config;
+    const std::string text = v.config.empty() ? "" : read_input(v.config);
+    run.settings =
+        field_settings(run.settings.field, v.set.empty() ? text : with_values(text, where, v.set), where);
+  }
   run.out = v.out;
   run.resume = v.resume;
   run.evaluate = !v.no_eval;
+  if (given("--eval-every")) run.eval_every = v.eval_every;
+  run.retry_not_finite = v.on_nan == "retry";
+  if (given("--retries") && !run.retry_not_finite)
+    throw std::invalid_argument("--retries counts those of --on-nan retry: give that too");
   add_time(run, given("--more") ? std::optional(v.more) : std::nullopt);
   return run;
 }
@@ -184,13 +200,33 @@ std::function<int()> setup_train(CLI::App& app) {
       "seconds that the evaluation on the test views may take (default 60): views of at most 800 pixels a "
       "side, fewer or smaller ones where these take longer; or all: every view at its full size");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
+  add_number(
+      app, "--eval-every", v->eval_every, range::seconds,
+      "seconds of training between two scores on a few test views, chosen so that they take at most 3 % of "
+      "the time");
+  add_number(app, "--metrics-every", v->run.metrics_every, range::seconds,
+             "seconds between two lines of metrics.csv (default 1)");
+  app.add_option(
+         "--on-nan", v->on_nan,
+         "after a step that is not finite: stop (default), or retry from the last checkpoint with half the "
+         "learning rates")
+      ->check(CLI::IsMember({"stop", "retry"}));
+  add_number(app, "--retries", v->run.retries, Range{1, 1000}, "--on-nan retry: how often (default 5)");
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
+  app.add_option("--set", v->set, "a number of the recipe, as name=value; may be given several times")
+      ->allow_extra_args(false);
+  app.add_flag("--matrix", v->matrix,
+               "print all settings: meaning, values, defaults by field; train nothing");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
   add_number(app, "--holdout", v->holdout, range::holdout,
              "without a test set: every so many-th view is for testing (0: none)");
   add_json(app, v->run.json, {{"training", ""}}, "print the result as JSON");
   add_json_file(app, "training", "(result.json of the run)");
   return [v, &app] {
+    if (v->matrix) {
+      fmt::print("{}", settings_page());
+      return int(exit_ok);
+    }
     RunOptions options = options_of(app, *v);
     // Divide the processor between ranks unless a number of threads was given.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)

@@ -30,8 +30,13 @@ struct Curve {
 };
 constexpr Curve kCurves[] = {{"loss", "loss", "", 1, true},
                              {"psnr_batch", "PSNR of the batch", " dB", 1, false},
+                             {"psnr_unseen", "PSNR of unseen views", " dB", 1, false},
+                             {"gradient_norm", "length of the gradient", "", 1, true},
+                             {"learning_rate", "learning rate", "", 1, true},
                              {"samples_per_second", "samples a second", " M", 1e-6, false},
-                             {"memory", "memory", " MB", 1e-6, false}};
+                             {"cpu", "processor in use", " %", 100, false},
+                             {"memory", "memory", " MB", 1e-6, false},
+                             {"device_free", "free memory of the GPU", " MB", 1e-6, false}};
 
 double last_of(const MetricsColumns& m, const std::string& name) {
   const auto at = m.find(name);
@@ -55,6 +60,7 @@ std::string summary(const MetricsColumns& m) {
   add("cpu", 100, ", {:.0f} % of the processor");
   add("waited", 1, ", {:.1f} s waited for data");
   add("memory_peak", 1e-6, ", {:.0f} MB at most");
+  add("ssim_unseen", 1, ", SSIM of unseen views {:.4f}");
   return text + "\n";
 }
 
@@ -63,7 +69,12 @@ std::string picture(const fs::path& folder, const MetricsColumns& m, bool runnin
   const auto seconds = m.find("seconds");
   if (seconds == m.end() || seconds->second.empty()) return text + "no line yet\n";
   text += summary(m);
-  for (const Curve& c : kCurves) {
+  std::vector<Curve> curves(std::begin(kCurves), std::end(kCurves));
+  // Each term of the loss that has a weight.
+  for (const auto& [name, values] : m)
+    if (name.starts_with("loss_") && name != "loss_pixels" && name != "loss_scale")
+      curves.push_back({name.c_str(), name.c_str(), "", 1, true});
+  for (const Curve& c : curves) {
     const auto at = m.find(c.column);
     if (at == m.end()) continue;
     std::vector<double> scaled = at->second;

@@ -31,6 +31,11 @@ class FieldModel {
   /// Returns the model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null for
   /// other fields.
   virtual const Model* as_hash() const { return nullptr; }
+  /// Asks for the depth of pictures where it costs extra: that of Gaussians. Other fields compute it anyway.
+  void ask_for_depth() { depth_asked_ = true; }
+
+ protected:
+  bool depth_asked_ = false;
 };
 
 std::unique_ptr<FieldModel> field_model(Model model);

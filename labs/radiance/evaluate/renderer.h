@@ -18,6 +18,8 @@ struct Picture {
   std::vector<float> rgb;      // [height, width, 3], sRGB-encoded as trained, not clipped
   std::vector<float> opacity;  // [height, width]
   std::vector<float> depth;    // [height, width] expected distance in grid units
+  // [height, width] distance at which half of the light is absorbed, 0 where less is; empty if it was not computed
+  std::vector<float> median_depth{};
 };
 
 class Renderer {

@@ -41,24 +41,24 @@ struct FrequencyConfig {
   /// Like Config::fields.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
-    visit("octaves", c.octaves, 1, 16);
-    visit("direction_octaves", c.direction_octaves, 1, 16);
-    visit("width", c.width, 8, 1024);
-    visit("depth", c.depth, 1, 16);
-    visit("skip", c.skip, 1, 16);
-    visit("rays", c.rays, 1, 1 << 20);
-    visit("coarse", c.coarse, 2, 1024);
-    visit("fine", c.fine, 0, 1024);
-    visit("samples", c.samples, "stratified uniform");
-    visit("chunk", c.chunk, 1024, 1 << 22);
-    visit("learning_rate", c.learning_rate, 1e-9, 1);
-    visit("final_rate", c.final_rate, 0, 1);
-    visit("beta1", c.beta1, 0, 0.9999999);
-    visit("beta2", c.beta2, 0, 0.9999999);
-    visit("epsilon", c.epsilon, 1e-30, 1);
-    visit("loss", c.loss, "mse huber smooth_l1");
-    visit("background", c.background, "white black random");
-    visit("pixel_point", c.pixel_point, "middle anywhere");
+    visit("octaves", c.octaves, 1, 16, "octaves of a point's coordinates");
+    visit("direction_octaves", c.direction_octaves, 1, 16, "octaves of a direction");
+    visit("width", c.width, 8, 1024, "neurons of a hidden layer");
+    visit("depth", c.depth, 1, 16, "layers of the trunk");
+    visit("skip", c.skip, 1, 16, "layer that takes the point again, from 0; as many as layers: none");
+    visit("rays", c.rays, 1, 1 << 20, "rays of a step");
+    visit("coarse", c.coarse, 2, 1024, "samples of a ray, one in each stratum");
+    visit("fine", c.fine, 0, 1024, "samples of a ray that follow the coarse network");
+    visit("samples", c.samples, "stratified uniform", "where samples lie in their strata");
+    visit("chunk", c.chunk, 1024, 1 << 22, "samples in memory at once");
+    visit("learning_rate", c.learning_rate, 1e-9, 1, "learning rate at the start");
+    visit("final_rate", c.final_rate, 0, 1, "factor on the learning rate at the end, after a cosine");
+    visit("beta1", c.beta1, 0, 0.9999999, "decay of Adam's first moment, a step");
+    visit("beta2", c.beta2, 0, 0.9999999, "decay of Adam's second moment, a step");
+    visit("epsilon", c.epsilon, 1e-30, 1, "Adam's summand in the denominator");
+    visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
+    visit("background", c.background, "white black random", "behind transparent pixels, in training");
+    visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
   }
   /// Throws std::invalid_argument for a chunk with no room for one ray, or an odd width.
   void validate() const;

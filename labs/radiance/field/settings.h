@@ -1,7 +1,7 @@
 // Settings of a recipe as JSON, for any struct that lists its fields as Config does:
 //
-//   template <class Self, class Visit> static void fields(Self& c, Visit&& visit);    visit(name, number, low, high)
-//   void validate() const;                                                            visit(name, string, allowed)
+//   template <class Self, class Visit> static void fields(Self& c, Visit&& visit);    visit(name, number, low, high, meaning)
+//   void validate() const;                                                            visit(name, string, allowed, meaning)
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ struct SettingReader {
   const nlohmann::json& document;
   const std::string& where;
 
-  void operator()(const char* name, std::string& value, const char* allowed) const {
+  void operator()(const char* name, std::string& value, const char* allowed, const char*) const {
     const auto at = document.find(name);
     if (at == document.end()) return;
     std::istringstream list(allowed);
@@ -46,7 +46,7 @@ struct SettingReader {
     value = at->get<std::string>();
   }
   template <class Number>
-  void operator()(const char* name, Number& value, double low, double high) const {
+  void operator()(const char* name, Number& value, double low, double high, const char*) const {
     const auto at = document.find(name);
     if (at == document.end()) return;
     try {
@@ -94,6 +94,50 @@ Settings settings_from_json(const std::string& text, const std::string& where,
     throw Refused(where, *named, message, "correct it, or leave it out: it has a default");
   }
   return settings;
+}
+
+/// A setting as it is declared.
+struct DeclaredSetting {
+  std::string name, meaning;
+  std::string values;  // "from 1 to 32", or "cosine, steps, shares"
+  nlohmann::json default_value;
+  std::vector<nlohmann::json>
+      others;  // values that differ from the default: all of a choice, a few of a number
+};
+
+/// Collects declarations.
+struct SettingCollector {
+  std::vector<DeclaredSetting>& list;
+
+  void operator()(const char* name, const std::string& value, const char* allowed,
+                  const char* meaning) const {
+    DeclaredSetting setting{name, meaning, "", value, {}};
+    std::istringstream words(allowed);
+    for (std::string one; words >> one;) {
+      setting.values += (setting.values.empty() ? "" : ", ") + one;
+      if (one != value) setting.others.emplace_back(one);
+    }
+    list.push_back(std::move(setting));
+  }
+  template <class Number>
+  void operator()(const char* name, const Number& value, double low, double high, const char* meaning) const {
+    DeclaredSetting setting{name, meaning, text_of({low, high}), value, {}};
+    // Half and twice the value, and one within a range that begins at it.
+    for (const double other : {double(value) / 2, 2 * double(value), low + (high - low) / 8}) {
+      const auto number = Number(other);
+      if (double(number) >= low && double(number) <= high && number != value)
+        setting.others.emplace_back(number);
+    }
+    list.push_back(std::move(setting));
+  }
+};
+
+template <class Settings>
+std::vector<DeclaredSetting> declared_settings() {
+  std::vector<DeclaredSetting> list;
+  const Settings defaults{};
+  Settings::fields(defaults, SettingCollector{list});
+  return list;
 }
 
 template <class Settings>

@@ -8,9 +8,10 @@ namespace klab {
 constinit const Term terms::depth = {
     .name = "depth",
     .unit = "length²",
+    .weight_of = "weight of expected distances as measured",
     .high = 1e3,
     .help = "expected distance as measured",
-    .when_to_try = "the scene brings depth (the built-in one does)",
+    .when_to_try = "the scene brings depth: the built-in one, depth maps, points of COLMAP",
     .where = Term::on_rays,
     .needs = Term::depth | Term::true_depth,
     .ops = {DepthLossFwd::name, DepthLossBwd::name},

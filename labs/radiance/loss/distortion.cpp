@@ -10,6 +10,7 @@ namespace klab {
 constinit const Term terms::distortion = {
     .name = "distortion",
     .unit = "length",
+    .weight_of = "weight of a ray's absorption in one place",
     .help = "weights of a ray close together",
     .when_to_try = "cameras look into the open and floaters hang in the air",
     .where = Term::on_samples,

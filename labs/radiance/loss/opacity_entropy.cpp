@@ -8,6 +8,7 @@ namespace klab {
 constinit const Term terms::opacity_entropy = {
     .name = "opacity_entropy",
     .unit = "nats",
+    .weight_of = "weight of rays that are opaque or empty, nothing between",
     .help = "rays that are opaque or empty, nothing between",
     .when_to_try = "objects on a plain background have halos",
     .where = Term::on_rays,

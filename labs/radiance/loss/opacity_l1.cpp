@@ -7,6 +7,7 @@ namespace klab {
 constinit const Term terms::opacity_l1 = {
     .name = "opacity_l1",
     .unit = "1",
+    .weight_of = "weight of rays as transparent as the pictures allow",
     .help = "rays as transparent as the pictures allow",
     .when_to_try = "a haze fills empty space",
     .where = Term::on_rays,

@@ -17,6 +17,7 @@ struct TermTensors {
   Count values;
   Handle<float> weight, value;  // [values] in, and room for what the term computes
   Handle<float> one, loss;      // the number 1, and the sum that the step reports
+  Handle<float> own_loss;       // the term's part of that sum
 
   // Tensors of rays.
   Count rays, samples;
@@ -50,6 +51,7 @@ struct Term {
 
   const char* name;                       // of the setting that holds its weight
   const char* unit;                       // of its value
+  const char* weight_of;                  // meaning of the setting
   double low = 0, high = 10;              // range of the weight
   double default_value = 0;               // 0: the term is left out
   const char* help;                       // what it asks for,

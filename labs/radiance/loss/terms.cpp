@@ -69,7 +69,8 @@ std::string table_of_terms() {
 }
 
 void TermTensors::add_to_loss(Ops& ops, const Handle<float>& of) const {
-  ops.call<WeightedSum>({.n = values}, {.weight = weight, .value = of, .sum = loss});
+  for (const Handle<float>& sum : {loss, own_loss})
+    ops.call<WeightedSum>({.n = values}, {.weight = weight, .value = of, .sum = sum});
 }
 
 void TermTensors::copy(Ops& ops, const Handle<float>& from, const Handle<float>& to) const {

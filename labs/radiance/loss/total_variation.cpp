@@ -10,6 +10,7 @@ namespace klab {
 constinit const Term terms::total_variation = {
     .name = "total_variation",
     .unit = "1",
+    .weight_of = "weight of neighboring densities alike",
     .help = "neighboring densities alike",
     .when_to_try = "few views; noise in the depth",
     .where = Term::on_own_points,

@@ -21,6 +21,7 @@ struct Kind {
   const char* name;
   const char* file;  // value of "klab" in the metadata of its files
   const char* remedy;
+  const char* rates;  // its learning rates
   int64_t (*batch)(const FieldSettings&);
   std::vector<std::string> (*settings)();  // names
   void (*read)(FieldSettings&, const std::string& json, const std::string& where,
@@ -61,6 +62,7 @@ const std::vector<Kind>& kinds() {
       {.name = "hash",
        .file = "hash-nerf 1",
        .remedy = "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale",
+       .rates = R"("learning_rate")",
        .batch = [](const FieldSettings& s) { return s.hash.batch_samples; },
        .settings = setting_names<Config>,
        .read = read_into<&FieldSettings::hash, Config>,
@@ -89,6 +91,7 @@ const std::vector<Kind>& kinds() {
       {.name = "frequency",
        .file = FrequencyModel::kind,
        .remedy = "lower \"chunk\" or \"width\" in the config",
+       .rates = R"("learning_rate")",
        .batch =
            [](const FieldSettings& s) {
              return s.frequency.rays * (2 * s.frequency.coarse + s.frequency.fine);
@@ -114,6 +117,7 @@ const std::vector<Kind>& kinds() {
       {.name = "voxels",
        .file = VoxelModel::kind,
        .remedy = "lower \"max_rows\", \"first_grid\" or \"batch_samples\" in the config, or use --downscale",
+       .rates = R"("density_rate" and "color_rate")",
        .batch = [](const FieldSettings& s) { return s.voxels.batch_samples; },
        .settings = setting_names<VoxelConfig>,
        .read = read_into<&FieldSettings::voxels, VoxelConfig>,
@@ -145,6 +149,7 @@ const std::vector<Kind>& kinds() {
       {.name = "gaussians",
        .file = GaussianModel::kind,
        .remedy = "lower \"most\" or \"sh_degree\" in the config, or use --downscale",
+       .rates = R"("scale_rate" and "opacity_rate")",
        .batch = [](const FieldSettings& s) { return s.gaussians.initial; },
        .settings = setting_names<GaussianConfig>,
        .read = read_into<&FieldSettings::gaussians, GaussianConfig>,
@@ -266,6 +271,10 @@ int64_t model_bytes(const FieldSettings& s, int cascades) {
   return kind_of(s.field).model_bytes(s, cascades);
 }
 int64_t batch_samples(const FieldSettings& s) { return kind_of(s.field).batch(s); }
+bool weighs_depth(const FieldSettings& s) {
+  return (s.field == "hash" && s.hash.depth > 0) || (s.field == "voxels" && s.voxels.depth > 0);
+}
+std::string rates_of(const FieldSettings& s) { return kind_of(s.field).rates; }
 std::string remedy_of(const FieldSettings& s) { return kind_of(s.field).remedy; }
 
 std::vector<int64_t> table_groups(const FieldSettings& s) {

@@ -53,6 +53,10 @@ int64_t model_bytes(const FieldSettings& settings, int cascades);
 double learned_share(const FieldSettings& settings, int cascades);
 /// Returns the samples with a gradient that a step aims at.
 int64_t batch_samples(const FieldSettings& settings);
+/// Returns whether the loss has a term of measured depth.
+bool weighs_depth(const FieldSettings& settings);
+/// Names the settings of the learning rates: "learning_rate", with quotes.
+std::string rates_of(const FieldSettings& settings);
 /// Names the settings to lower if memory is short.
 std::string remedy_of(const FieldSettings& settings);
 /// Returns the number of grid cells that are all evaluated now and then; 0 without a grid.

@@ -20,10 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kOwners = {"pictures", "table", "optimizer", "grid", "batch", "trainer"};
-constexpr const char* kHeadMetrics =
-    "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied,memory,memory_peak,cpu,"
-    "waited,learning_rate,batch,bytes_pictures,bytes_table,bytes_optimizer,bytes_grid,bytes_batch,bytes_"
-    "trainer,bytes_sent,loss_scale,skipped";
+const std::string& head_of_metrics() {
+  static const std::string head = [] {
+    std::string text =
+        "step,seconds,loss,psnr_batch,rays,samples,marched,samples_per_second,occupied,memory,memory_peak,"
+        "cpu,waited,learning_rate,batch,bytes_pictures,bytes_table,bytes_optimizer,bytes_grid,bytes_batch,"
+        "bytes_trainer,loss_pixels";
+    for (const LossTerm& each : loss_terms()) text += fmt::format(",loss_{}", each.term->name);
+    return text +
+           ",gradient_norm,gradient_clipped,rate_factor,device_free,psnr_unseen,ssim_unseen,bytes_sent,"
+           "loss_scale,skipped";
+  }();
+  return head;
+}
 constexpr int64_t kMostBytesMetrics = 200'000'000;
 constexpr size_t kMostColumns = 100;
 
@@ -70,10 +79,10 @@ int64_t step_of_metrics(const std::vector<std::string>& titles, const std::vecto
 }  // namespace
 
 Metrics::Metrics(const fs::path& file, int64_t done) : file_(file) {
-  std::string text = std::string(kHeadMetrics) + "\n";
+  std::string text = head_of_metrics() + "\n";
   if (std::error_code error; done > 0 && fs::exists(file, error)) {
     const auto lines = lines_in(file);
-    const std::vector<std::string> wanted = fields_of(kHeadMetrics);
+    const std::vector<std::string> wanted = fields_of(head_of_metrics());
     for (size_t i = 1; i < lines.size(); ++i) {
       if (const int64_t step = step_of_metrics(lines[0], lines[i]); step < 0 || step > done) continue;
       for (size_t c = 0; c < wanted.size(); ++c) {
@@ -98,6 +107,18 @@ void Metrics::line(const MetricsLine& l) {
     const auto at = owned.find(owner);
     text += fmt::format(",{}", at == owned.end() ? 0 : at->second.now);
   }
+  double of_pixels = r.loss;
+  std::string terms;
+  for (const double term : r.terms) {
+    of_pixels -= term;
+    terms += term != 0 ? fmt::format(",{:.6g}", term) : ",";
+  }
+  text += fmt::format(",{:.6g}{}", of_pixels, terms);
+  for (const double norm : {r.gradient_norm, r.clipped_norm})
+    text += std::isfinite(norm) ? fmt::format(",{:.6g}", norm) : ",";
+  text += fmt::format(",{:.6g},", l.rate_factor);
+  if (l.device_free > 0) text += fmt::format("{}", l.device_free);
+  text += l.unseen ? fmt::format(",{:.3f},{:.5f}", l.unseen->psnr, l.unseen->ssim) : ",,";
   text += fmt::format(",{}", l.sent);
   text += l.loss_scale > 0 ? fmt::format(",{:.10g},{}", l.loss_scale, l.skipped) : ",,";
   out_ << text << '\n' << std::flush;

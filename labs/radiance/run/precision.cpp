@@ -1,5 +1,7 @@
 #include "labs/radiance/run/precision.h"
 
+#include "labs/radiance/run/settings_matrix.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,11 +19,7 @@ Unit unit_of_precision(const std::string& precision) {
 }
 
 void require_precision(const std::string& precision, const std::string& field) {
-  if (precision != "f16") return;
-  if (field != "hash")
-    throw std::runtime_error(fmt::format(
-        "--precision f16: only --field hash is trained with a loss scale, and this is {}; take f32 or bf16",
-        field));
+  if (precision == "f16") require_option_of_field("--precision f16", field);
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/run_job.h"
+#include "labs/radiance/run/settings_matrix.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
 
@@ -69,18 +70,18 @@ int RunJob::go() {
   if (ranks_.first()) require_unused(o_.out);
   if (!o_.resume.empty()) take_over();
   require_backend(o_.settings, o_.backend);
-  if (o_.recompute && o_.settings.field != "hash")
-    throw std::runtime_error(fmt::format(
-        "--recompute: only --field hash keeps features of an encoding, and this is {}; leave it out",
-        o_.settings.field));
+  if (o_.recompute) require_option_of_field("--recompute", o_.settings.field);
   require_what_several_can();
+  require_what_watching_can();
   if (!o_.seconds && !o_.steps) o_.seconds = 60;
   choose_plan();
   read_scene();
+  require_what_watching_can();
   open_folder();
   // From here on a signal ends the run in order, also while rungs are timed.
   const StopSignals signals;
   const Plan plan = plan_of_all();
+  plan_ = plan;
   announce_grid();
   open_pool();
   std::unique_ptr<FieldModel> model;
@@ -238,6 +239,7 @@ void RunJob::read_scene() {
                                             .holdout = state_.holdout,
                                             .seed = state_.seed,
                                             .say = say,
+                                            .depth = weighs_depth(o_.settings),
                                             .pictures = SceneOptions::Pictures::on_disk});
   for (const std::string& note : scene_.notes) fmt::print(words_, "note      {}\n", note);
   if (checkpoint_) require_same_scene(state_, scene_, scene_name_);

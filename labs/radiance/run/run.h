@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -51,12 +52,22 @@ struct RunOptions {
   int64_t ahead = 2;               // pictures read before their turn
   bool evaluate = true;            // on the test views, at the end
   std::optional<double> score;     // ScoreScope::seconds; not given: kScoreSeconds, or the resumed run's
-  bool json = false;               // print result.json instead of text
+  std::optional<double>
+      eval_every;            // seconds of training between two validations on test views; not given: none
+  double metrics_every = 1;  // seconds between two lines of metrics.csv
+  bool retry_not_finite = false;  // go back to the last checkpoint after a step that is not finite,
+  int64_t retries = 5;            // at most this often
+  /// Called before each step: a test injects faults here.
+  std::function<void(FieldTrainer&)> before_step = nullptr;
+  bool json = false;  // print result.json instead of text
 };
 
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. Refuses a plan that
 /// cannot run before the scene is read, and a folder that cannot be written before the training.
 int train(RunOptions options, CallTimes& times);
+
+/// Names the first view that holds a camera or a depth that is not finite; empty if there is none.
+std::string odd_view(const std::vector<View>& views);
 
 /// Returns the model's file: the path itself, or the model in the folder of a run.
 std::filesystem::path model_file(const std::filesystem::path& given);

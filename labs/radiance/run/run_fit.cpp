@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -24,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kReportEvery = 1;     // seconds, on a terminal; a tenth as often elsewhere
 constexpr int kCeilingSamples = 20;    // over a run
 constexpr double kCeilingShare = 0.1;  // of the time of training, at most, while it goes on
 constexpr double kLevelsEvery = 10;    // seconds
@@ -68,10 +68,16 @@ void RunJob::fit(FieldTrainer& trainer) {
     line.rate = (state_.samples - samples_then) / std::max(now - last_report, 1e-9);
     line.cpu = cpu.share();
     line.sent = sent;
+    line.report.gradient_norm = measured_.gradient_norm;
+    line.report.clipped_norm = measured_.clipped_norm;
+    line.rate_factor = rate_factor_;
+    line.unseen = validation_ ? validation_->take_last() : std::nullopt;
+    if (ranks_.size() == 1) trainer.measure_next_gradient();
     metrics->line(line);
     unwritten.reset();
     return line;
   };
+  begin_watch(trainer);
   const bool of_processor = place_.backend.in_host_memory;  // ceilings are measured on the processor
   for (Decision d = decide(trainer.steps_done(), last_checkpoint); d.end == 0;
        d = decide(trainer.steps_done(), last_checkpoint)) {
@@ -86,16 +92,27 @@ void RunJob::fit(FieldTrainer& trainer) {
       sample_ceilings(trainer);
     const auto step_began = Clock::now();
     const int64_t sent_before = ranks_.bytes_sent();
-    const StepReport report = ranks_.size() > 1
-                                  ? trainer.step(d.done)
-                                  : shortage_.through(trainer, [&] { return trainer.step(d.done); });
+    if (o_.before_step) o_.before_step(trainer);
+    StepReport report;
+    try {
+      report = ranks_.size() > 1 ? trainer.step(d.done)
+                                 : shortage_.through(trainer, [&] { return trainer.step(d.done); });
+    } catch (const NotFinite& error) {
+      retry(trainer, error);
+      metrics.emplace(folder_->file("metrics.csv"), trainer.steps_done());
+      unwritten.reset();
+      continue;
+    }
+    count_finite_step(trainer);
+    if (std::isfinite(report.gradient_norm)) measured_ = report;
     step_took(since(step_began));
     sent = ranks_.bytes_sent() - sent_before;
     sent_ += sent;
     state_.samples += double(report.samples);
     const double after = elapsed();
     unwritten = report;
-    if (!metrics || (after - last_report < kReportEvery && report.step != 1)) continue;
+    validate(trainer);
+    if (!metrics || (after - last_report < o_.metrics_every && report.step != 1)) continue;
     show(write_line(report, after), last_report, progress);
     relieve(trainer);
     if (after - last_levels_ >= kLevelsEvery) look_at_levels(trainer);
@@ -121,6 +138,8 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
       .memory_peak = peak_memory(),
       .waited = waited(trainer),
       .learning_rate = trainer.learning_rate(),
+      .device_free =
+          place_.backend.available && !place_.backend.in_host_memory ? place_.backend.available() : 0,
       .batch = trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)};
   if (const LossScale* scale = trainer.loss_scale()) {
     line.loss_scale = scale->value();
@@ -232,8 +251,8 @@ void RunJob::save(FieldTrainer& trainer) {
 void RunJob::or_say_what_is_left(const FieldTrainer& trainer, const std::function<void()>& work) const {
   try {
     work();
-  } catch (const NotFinite&) {
-    throw;
+  } catch (const NotFinite& e) {
+    throw NotFinite(fmt::format("{}; {}", e.what(), remedy_of_not_finite()));
   } catch (const OutOfMemory&) {
     throw;
   } catch (const std::runtime_error& e) {
@@ -291,6 +310,8 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"config", json::parse(to_json_text(o_.settings))},
       {"precision", state_.precision},
       {"plan", state_.plan}};
+  if (validation_) result_["validation"] = validation_->to_json();
+  if (!result_tries_.empty()) result_["retries"] = result_tries_;
   if (const LossScale* scale = trainer.loss_scale()) {
     result_["loss_scale"] = scale->value();
     result_["skipped_steps"] = scale->state().skipped;

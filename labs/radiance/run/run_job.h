@@ -27,6 +27,7 @@
 #include "labs/radiance/run/shortage.h"
 #include "labs/radiance/run/stage_ceilings.h"
 #include "labs/radiance/run/state.h"
+#include "labs/radiance/run/validation.h"
 #include "labs/radiance/train/backends.h"
 #include "labs/radiance/train/picture_pool.h"
 
@@ -55,6 +56,7 @@ class RunJob {
   void take_first_ranks_choice();
   void require_room_for_it(const MemoryFacts& facts) const;
   void require_what_several_can() const;
+  void require_what_watching_can() const;
   int64_t parts() const { return o_.parts.value_or(ranks_.size()); }
   void require_alike_ranks();
   void open_folder();
@@ -79,6 +81,11 @@ class RunJob {
   void relieve(FieldTrainer& trainer);
   void resize(FieldTrainer& trainer, int64_t samples);
   void look_at_levels(FieldTrainer& trainer);
+  void begin_watch(FieldTrainer& trainer);
+  void validate(FieldTrainer& trainer);
+  void retry(FieldTrainer& trainer, const NotFinite& error);
+  void count_finite_step(FieldTrainer& trainer);
+  std::string remedy_of_not_finite() const;
   void save(FieldTrainer& trainer);
   void require_same_parameters(const FieldTrainer& trainer);
   Exchange::Touched touched() const;
@@ -124,6 +131,12 @@ class RunJob {
   Shortage shortage_{[](const std::string& text) { std::fprintf(stderr, "note      %s\n", text.c_str()); }};
   Pressure pressure_{o_.pressure};
   int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for lack of memory, and back
+  std::optional<Plan> plan_;
+  std::optional<Validation> validation_;
+  double rate_factor_ = 1;                  // on the learning rates, after steps that were not finite
+  int64_t retries_ = 0, finite_steps_ = 0;  // the latter since the last retry
+  std::vector<std::string> result_tries_;
+  StepReport measured_;  // the last step whose gradient was measured
   StageCeilings ceilings_{omp_get_max_threads()};
   Clock::time_point begin_ = Clock::now();
   double state_before_ = 0;            // seconds of training before this process

@@ -6,6 +6,7 @@
 #include "harness/core/build_info.h"
 #include "harness/records/digest.h"
 #include "labs/radiance/run/run_job.h"
+#include "labs/radiance/run/settings_matrix.h"
 
 namespace klab {
 
@@ -43,9 +44,7 @@ void RunJob::require_what_several_can() const {
         "--exchange touched: {}has no table of which a step touches a part; use --exchange dense, or "
         "sharded, which adds up in the order of the ranks",
         field));
-  if (o_.resident)
-    throw std::runtime_error(
-        field + "only --field hash can learn from pictures that take turns; leave out --resident");
+  if (o_.resident) require_option_of_field("--resident", o_.settings.field);
 }
 
 // Checks that ranks agree on everything that matters before the first step.

@@ -105,6 +105,7 @@ void read_images(const fs::path& file, ColmapModel& model) {
     const uint64_t points = bytes.count(kPointInPicture, "points of an image");
     bytes.take(points * kPointInPicture, "an image's points");
     add_colmap_image(model, rotation, translation, camera, std::move(name), bytes.record("image", id));
+    model.images.back().id = id;
   }
   bytes.require_end();
 }
@@ -116,6 +117,7 @@ PointCloud read_points(const fs::path& file, const WorldPosition& origin) {
   PointCloud cloud;
   cloud.origin = origin;
   cloud.points.reserve(size_t(n));
+  std::vector<uint32_t> images;
   for (uint64_t i = 0; i < n; ++i) {
     bytes.next<uint64_t>("a point");
     double place[3];
@@ -124,8 +126,12 @@ PointCloud read_points(const fs::path& file, const WorldPosition& origin) {
     std::memcpy(rgb.data(), bytes.take(rgb.size(), "a point"), rgb.size());
     bytes.next<double>("a point");  // its error
     const uint64_t track = bytes.count(kTrackElement, "images of a point");
-    bytes.take(track * kTrackElement, "a point's images");
-    cloud.add(place[0], place[1], place[2], rgb);
+    images.clear();
+    for (uint64_t k = 0; k < track; ++k) {
+      images.push_back(bytes.next<uint32_t>("a point's images"));
+      bytes.next<uint32_t>("a point's images");  // the number of the point there
+    }
+    cloud.add(place[0], place[1], place[2], rgb, images);
   }
   bytes.require_end();
   return cloud;

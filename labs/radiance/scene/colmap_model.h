@@ -21,6 +21,7 @@ struct ColmapCamera {
 
 struct ColmapImage {
   std::string name;     // path of the picture relative to the folder of pictures
+  uint32_t id = 0;      // by which points name it
   uint32_t camera = 0;  // a key of ColmapModel::cameras
   // Camera to world as in Camera, without the position; COLMAP's own axes are x right, y down, z forward.
   std::array<float, 12> pose{};

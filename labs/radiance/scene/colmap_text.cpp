@@ -129,13 +129,14 @@ void read_images_colmap_text(const fs::path& file, ColmapModel& model) {
   std::string_view line;
   while (lines.next_with_words(line)) {
     Words words(line);
-    number(lines, words, "IMAGE_ID");
+    const double id = number(lines, words, "IMAGE_ID");
     std::array<double, 4> rotation{};
     std::array<double, 3> translation{};
     for (double& q : rotation) q = number(lines, words, "a number of the rotation");
     for (double& t : translation) t = number(lines, words, "a number of the translation");
     const uint32_t camera = camera_number(lines, words);
     add_colmap_image(model, rotation, translation, camera, std::string(words.rest()), lines.record());
+    model.images.back().id = within(id, kNumbers) ? uint32_t(id) : 0;
     bool more = lines.next(line);
     while (more && Words(line).next().starts_with('#')) more = lines.next(line);
     if (!more || line_after_image(lines, line, model) == AfterImage::points) continue;
@@ -161,7 +162,15 @@ PointCloud read_points_colmap_text(const fs::path& file, const WorldPosition& or
         lines.refuse(fmt::format("a color must be from 0 to 255, found {}", value), kCorrect);
       level = uint8_t(value);
     }
-    cloud.add(place[0], place[1], place[2], rgb);
+    // Behind the error pairs IMAGE_ID POINT2D_IDX; tools that thin models out leave them away.
+    std::vector<uint32_t> images;
+    if (!words.rest().empty()) number(lines, words, "ERROR");
+    while (!words.rest().empty()) {
+      const double image = number(lines, words, "IMAGE_ID of a point");
+      if (within(image, kNumbers)) images.push_back(uint32_t(image));
+      if (!words.rest().empty()) number(lines, words, "POINT2D_IDX");
+    }
+    cloud.add(place[0], place[1], place[2], rgb, images);
   }
   return cloud;
 }

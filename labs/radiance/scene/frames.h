@@ -16,11 +16,14 @@ namespace klab {
 /// A picture that was found, and its camera.
 struct Frame {
   std::filesystem::path image;
-  std::filesystem::path mask;  // empty: none
-  std::string name;            // for messages and reports
-  std::string model;           // name of the lens model, for the list of cameras
-  Camera camera;               // at the size of `image`; its pose in the file's own world, less the origin
-  WorldPosition at{};          // position in the file's own world
+  std::filesystem::path mask;   // empty: none
+  std::filesystem::path depth;  // a depth map (scene/depth.h); empty: none
+  double depth_unit = 0.001;    // of its numbers, in the file's units
+  std::vector<int32_t> shows;   // points of the scene that a COLMAP model has seen in it
+  std::string name;             // for messages and reports
+  std::string model;            // name of the lens model, for the list of cameras
+  Camera camera;                // at the size of `image`; its pose in the file's own world, less the origin
+  WorldPosition at{};           // position in the file's own world
   std::optional<Fisheye> fisheye;  // lens; replaces the camera's k1, k2, p1, p2
   bool as_stored = false;          // ignore the EXIF orientation
   bool jpeg = false;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "harness/records/memory_left.h"
+#include "labs/radiance/scene/depth.h"
 #include "labs/radiance/scene/frames.h"
 #include "labs/radiance/scene/lens_undone.h"
 
@@ -162,9 +163,11 @@ std::shared_ptr<const PictureSource> source_of(const Frame& frame, bool resample
 
 /// Does the work of one view that is independent of the others. Masks of views that keep their lens are
 /// applied later, because such views share their lists.
-void look_at(const Frame& frame, const SceneOptions& options, View& view, std::vector<uint8_t>& counted) {
+void look_at(const Frame& frame, const Scene& scene, const SceneOptions& options, View& view,
+             std::vector<uint8_t>& counted) {
   const bool resampled = becomes_pinhole(frame, options);
   view.source = source_of(frame, resampled);
+  if (options.depth && !resampled) view.depth = depth_of(frame, frame.small(), scene);
   if (options.pictures == SceneOptions::Pictures::decoded) view.image = view.source->read();
   if (frame.mask.empty()) return;
   const Camera c = frame.small();
@@ -200,8 +203,8 @@ struct Counts {
   int resampled = 0, empty = 0, extra_bytes = 0;
 };
 
-std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOptions& options,
-                             const fs::path& path, Counts& counts) {
+std::vector<View> load_views(const std::vector<Frame>& frames, const Scene& scene,
+                             const SceneOptions& options, const fs::path& path, Counts& counts) {
   std::vector<View> views(frames.size());
   std::vector<std::vector<uint8_t>> counted(frames.size());
   std::vector<std::exception_ptr> errors(frames.size());
@@ -211,7 +214,7 @@ std::vector<View> load_views(const std::vector<Frame>& frames, const SceneOption
   for (size_t i = 0; i < frames.size(); ++i) {
     try {
       if (options.pictures == SceneOptions::Pictures::none) continue;
-      look_at(frames[i], options, views[i], counted[i]);
+      look_at(frames[i], scene, options, views[i], counted[i]);
       const std::lock_guard lock(one_at_a_time);
       if (options.progress) options.progress(++done, frames.size());
     } catch (...) {
@@ -273,6 +276,29 @@ void note_pixels_left_out(Scene& scene, bool masks, bool lenses, bool resampled)
                   views, why));
 }
 
+/// Says how much measured depth there is and whether it was read.
+void note_depth(Scene& scene, const Frames& frames, const SceneOptions& options) {
+  const auto maps = std::ranges::count_if(frames.train, [](const Frame& f) { return !f.depth.empty(); });
+  if (!options.depth) {
+    if (maps > 0)
+      scene.notes.push_back(
+          fmt::format("depth is not read: {} pictures have a \"depth_file_path\", and pictures alone are "
+                      "learned unless the "
+                      "config gives \"depth\" a weight",
+                      maps));
+    return;
+  }
+  int64_t known = 0, without = 0;
+  for (const View& v : scene.train) {
+    known += std::ranges::count_if(v.depth, [](float d) { return d > 0; });
+    without += v.depth.empty();
+  }
+  if (known > 0)
+    scene.notes.push_back(fmt::format("measured depth of {} pixels in {} views{}", known,
+                                      int64_t(scene.train.size()) - without,
+                                      without > 0 ? fmt::format("; {} views have none", without) : ""));
+}
+
 /// Returns whether a ray of a coarse grid over the view meets the scene's box.
 bool sees_box(const Scene& scene, const View& view) {
   constexpr int kRays = 9;  // rays along a side
@@ -328,8 +354,9 @@ void load_pictures(Scene& scene, const Frames& frames, const SceneOptions& optio
     require_memory(std::max(bytes_to_decode(frames.train) + test, train + bytes_to_decode(frames.test)),
                    "reading the pictures of " + path.string(), "use --downscale, or fewer pictures");
   Counts counts;
-  scene.train = load_views(frames.train, options, path, counts);
-  scene.test = load_views(frames.test, options, path, counts);
+  scene.train = load_views(frames.train, scene, options, path, counts);
+  scene.test = load_views(frames.test, scene, options, path, counts);
+  note_depth(scene, frames, options);
   note_views(scene, counts);
   if (scene.train.empty())
     throw Refused(path, "mask", "no view for training is left: no pixel counts, by lens or mask",

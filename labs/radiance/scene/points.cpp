@@ -95,6 +95,15 @@ void PointCloud::add(double x, double y, double z, const std::array<uint8_t, 3>&
     ++left_out;
 }
 
+void PointCloud::add(double x, double y, double z, const std::array<uint8_t, 3>& rgb,
+                     std::span<const uint32_t> images) {
+  const size_t before = points.size();
+  add(x, y, z, rgb);
+  if (points.size() == before) return;
+  seen_by.insert(seen_by.end(), images.begin(), images.end());
+  seen_end.push_back(seen_by.size());
+}
+
 PointCloud read_point_cloud(const std::filesystem::path& file, const WorldPosition& origin) {
   const std::vector<uint8_t> bytes = read_bytes(file, kMostBytesPoints);
   const PlyHeader header = read_ply_header(file, bytes);

@@ -36,10 +36,15 @@ struct ScenePoint {
 struct PointCloud {
   std::vector<ScenePoint> points;
   WorldPosition origin{};  // subtracted from all coordinates
-  int64_t left_out = 0;    // points with coordinates that are not finite, or beyond kWorld
+  // Numbers of the images that show each point, one after the other, and where those of a point end; empty if unknown.
+  std::vector<uint32_t> seen_by;
+  std::vector<size_t> seen_end;
+  int64_t left_out = 0;  // points with coordinates that are not finite, or beyond kWorld
 
   /// Adds a point, or counts it as left out.
   void add(double x, double y, double z, const std::array<uint8_t, 3>& rgb);
+  /// Does so for a point with the images that show it.
+  void add(double x, double y, double z, const std::array<uint8_t, 3>& rgb, std::span<const uint32_t> images);
 };
 
 /// Reads a .ply with the properties x, y, z and, optionally, red, green, blue: of 8 bits, of 16, or floats up to 1

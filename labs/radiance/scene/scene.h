@@ -93,6 +93,7 @@ struct SceneOptions {
   std::function<void(const std::string&)> say;
   /// Called with the number of decoded pictures, by one thread at a time.
   std::function<void(size_t done, size_t all)> progress = nullptr;
+  bool depth = false;    // read measured depth into View::depth, where the scene has some
   bool pinhole = false;  // resample pictures of distorting lenses, so that all cameras are pinholes
   /// Handling of pictures. With on_disk, View::picture() or load_pictures() reads them later; lenses and
   /// masks are read anyway. With none, views have cameras only, and masks are not read.

@@ -37,16 +37,28 @@ Camera scaled(Camera c, ImageSize size) {
   return c;
 }
 
+/// Returns the points that each image shows, by the image's number.
+std::map<uint32_t, std::vector<int32_t>> points_by_image(const ColmapModel& model) {
+  std::map<uint32_t, std::vector<int32_t>> points;
+  if (!model.cloud) return points;
+  size_t from = 0;
+  for (size_t i = 0; i < model.cloud->seen_end.size(); ++i)
+    for (; from < model.cloud->seen_end[i]; ++from) points[model.cloud->seen_by[from]].push_back(int32_t(i));
+  return points;
+}
+
 std::vector<Frame> frames_of(const ColmapModel& model, const PictureFolder& folder, int downscale,
                              std::vector<std::string>& notes) {
   PictureFinder pictures(folder.root, downscale);
   std::vector<Frame> frames;
+  std::map<uint32_t, std::vector<int32_t>> shown = points_by_image(model);
   for (const ColmapImage& image : model.images) {
     const ColmapCamera& camera = model.cameras.at(image.camera);
     const ImageSize stated{camera.lens.camera.width, camera.lens.camera.height};
     std::optional<Frame> found = pictures.find(folder.below + image.name, stated);
     if (!found) continue;
     found->name = image.name;
+    found->shows = shown[image.id];
     found->model = camera.model;
     found->fisheye = camera.lens.fisheye;
     found->camera = scaled(camera.lens.camera, {found->camera.width, found->camera.height});

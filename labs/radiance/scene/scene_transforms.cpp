@@ -49,6 +49,21 @@ fs::path mask_of(const fs::path& file, const json& entry, const std::string& nam
                     "bring it, or take \"mask_path\" out if none is wanted");
 }
 
+/// Finds the frame's depth map, which nerfstudio calls "depth_file_path" and instant-ngp "depth_path", and its unit.
+void find_depth(const fs::path& file, const json& document, const json& entry, const std::string& name,
+                Frame& frame) {
+  const char* key = entry.contains("depth_file_path") ? "depth_file_path" : "depth_path";
+  const auto at = entry.find(key);
+  if (at == entry.end()) return;
+  const std::string field = fmt::format("frame {}: \"{}\"", excerpt(name), key);
+  const std::string map = file_name_of(file, *at, field);
+  frame.depth_unit =
+      optional_number(file, document, "integer_depth_scale", {1e-12, 1e6}).value_or(frame.depth_unit);
+  std::error_code ignored;
+  frame.depth = file.parent_path() / map;  // that it is there matters only where depth is read
+  if (!fs::is_regular_file(frame.depth, ignored)) frame.depth = file.parent_path() / with_slashes(map);
+}
+
 /// Returns whether a frame has intrinsics of its own, so that nothing says that its picture has the shape of others.
 bool has_own_lens(const json& entry) {
   return std::ranges::any_of(std::array{"fl_x", "fl_y", "camera_angle_x", "camera_angle_y", "cx", "cy"},
@@ -84,6 +99,7 @@ std::vector<Frame> frames_of_transforms(const fs::path& file, const json& docume
     const ImageSize size{found->camera.width, found->camera.height};
     if (!stated && !first && !own) first = size;
     found->mask = mask_of(file, entry, name);
+    find_depth(file, document, entry, name, *found);
     const Lens lens = lens_in(file, document, entry, size);
     found->camera = lens.camera;
     found->fisheye = lens.fisheye;

@@ -199,7 +199,6 @@ struct PassedOver {
   const char* note;
 };
 constexpr PassedOver kPassedOver[] = {
-    {"depth_file_path", "depth is not read from files: pictures alone are learned"},
     {"rolling_shutter", "pictures with a rolling shutter are taken as still"},
     {"time", "pictures of different times are taken as of one time"},
     {"exposure", "exposures are not equalized"}};
@@ -246,6 +245,8 @@ const std::set<std::string_view>& known_keys() {
                                                   "val_filenames",
                                                   "test_filenames",
                                                   "camera_label",
+                                                  "depth_file_path",
+                                                  "depth_path",
                                                   "enable_depth_loading",
                                                   "integer_depth_scale",
                                                   "sharpness_score"};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
@@ -33,7 +34,9 @@ class GaussianField : public FieldModel {
     return [this, painter, level](const Camera& camera) {
       const float background[3] = {level, level, level};
       painter->draw(model_.set, model_.set.degree, camera, background);
-      return painter->picture();
+      Picture picture = painter->picture();
+      if (depth_asked_) painter->add_depth(model_.set, picture);
+      return picture;
     };
   }
 
@@ -84,8 +87,11 @@ GaussianTrainer::GaussianTrainer(const Scene& scene, const GaussianConfig& confi
       trainer_(std::make_unique<SplatTrainer>(scene, splat_options(config), plan, seed)) {}
 
 StepReport GaussianTrainer::step(double progress) {
+  trainer_->scale_rates(rate_factor_);
   trainer_->step(std::min(progress, 1.0));
   StepReport report;
+  if (std::exchange(measures_gradient_, false))
+    report.gradient_norm = report.clipped_norm = trainer_->gradient_norm();
   report.step = trainer_->steps_done();
   report.rays = int64_t(trainer_->painter().transmittance().size());
   report.samples = trainer_->set().n;

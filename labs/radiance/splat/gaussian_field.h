@@ -29,6 +29,7 @@ class GaussianTrainer : public FieldTrainer {
   double batch_psnr() override { return trainer_->last_psnr(); }
   double batch_loss(double) override { return trainer_->last_loss(); }
   int64_t steps_done() const override { return trainer_->steps_done(); }
+  double learning_rate() const override { return trainer_->position_rate(); }
   double occupied_share() const override { return 1; }
   Profile& profile() override { return trainer_->painter().profile(); }
   const HostCounts& host_counts() const override { return counts_; }

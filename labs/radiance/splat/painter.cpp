@@ -190,8 +190,12 @@ void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image
 
 Picture Painter::picture() const {
   const size_t pixels = size_t(width_) * size_t(height_);
-  Picture out{
-      .width = width_, .height = height_, .rgb = std::vector<float>(3 * pixels), .opacity = {}, .depth = {}};
+  Picture out{.width = width_,
+              .height = height_,
+              .rgb = std::vector<float>(3 * pixels),
+              .opacity = {},
+              .depth = {},
+              .median_depth = {}};
   out.opacity.resize(pixels);
   out.depth.assign(pixels, 0.0F);
   for (size_t i = 0; i < pixels; ++i) {

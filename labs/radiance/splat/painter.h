@@ -34,6 +34,8 @@ class Painter {
   int64_t entries() const { return entries_; }                  // length of all tiles' lists
   /// Returns the picture in the common form, without depth.
   Picture picture() const;
+  /// Adds the expected and the median depth of the last draw() of this set. Takes about as long as drawing.
+  void add_depth(const GaussianSet& set, Picture& picture) const;
   const Profile& profile() const { return profile_; }
   Profile& profile() { return profile_; }
   /// Runs a program of ops with the plan, timed in the profile.

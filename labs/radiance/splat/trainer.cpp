@@ -116,6 +116,7 @@ void SplatTrainer::step(double done) {
   for (const size_t pixel : hidden_)
     for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
   painter_.backward(set_, d_image_, gradient_);
+  require_finite_gradient();
   seen_.add(painter_.d_mean(), painter_.extent(), width_, height_);
   adam(done);
   ++steps_;
@@ -145,8 +146,10 @@ void SplatTrainer::adam_on(Ops& ops, std::vector<float>& values, const std::vect
 
 void SplatTrainer::adam(double done) {
   const double falls = std::pow(options_.last_position_rate / options_.position_rate, std::min(done, 1.0));
-  const double rates[] = {options_.position_rate * falls * extent_, options_.scale_rate,
-                          options_.rotation_rate, options_.opacity_rate};
+  position_rate_ = rate_factor_ * options_.position_rate * falls * extent_;
+  const double rates[] = {position_rate_, rate_factor_ * options_.scale_rate,
+                          rate_factor_ * options_.rotation_rate, rate_factor_ * options_.opacity_rate};
+  const double color_rate = rate_factor_ * options_.color_rate;
   painter_.run("update", [&](Ops& ops) {
     for (size_t k = 0; k < 4; ++k) {
       std::vector<float>& values = *set_.tensors()[k];
@@ -154,10 +157,10 @@ void SplatTrainer::adam(double done) {
     }
     // View-dependent coefficients learn more slowly than the constant ones.
     const auto flat = size_t(3 * set_.n), drawn = flat * size_t(degree_ + 1) * size_t(degree_ + 1);
-    adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], 0, flat, options_.color_rate);
+    adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], 0, flat, color_rate);
     if (drawn > flat)
       adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], flat, drawn - flat,
-              options_.color_rate / 20);
+              color_rate / 20);
   });
 }
 
@@ -194,6 +197,27 @@ void SplatTrainer::reset_opacity() {
   was_reset_ = true;
 }
 
+namespace {
+
+constexpr const char* kSetTensors[] = {"position", "log_scale", "quaternion", "opacity_raw", "coefficients"};
+
+}  // namespace
+
+// The squares of floats do not overflow in double, so their sum is finite exactly where all values are.
+void SplatTrainer::require_finite_gradient() {
+  double squares = 0;
+  for (size_t k = 0; k < moments_.size(); ++k) {
+    const std::vector<float>& g = *gradient_.tensors()[k];
+    const double own = squares_of(g);
+    squares += own;
+    if (std::isfinite(own)) continue;
+    const auto at = std::ranges::find_if(g, [](float v) { return !std::isfinite(v); });
+    throw NotFinite(fmt::format("step {}: the gradient of the Gaussians' {} is not finite (element {})",
+                                steps_, kSetTensors[k], at - g.begin()));
+  }
+  gradient_norm_ = std::sqrt(squares);
+}
+
 void SplatTrainer::require_finite() const {
   const auto all = [](const std::vector<float>& values) {
     return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
@@ -205,8 +229,8 @@ void SplatTrainer::require_finite() const {
                                                                        {"coefficients", &set_.coefficients}};
   for (const auto& [name, values] : tensors)
     if (!all(*values))
-      throw std::runtime_error(fmt::format(
-          "step {}: {} of a Gaussian is no longer finite; try a lower learning rate", steps_, name));
+      throw NotFinite(fmt::format("step {}: {} of a Gaussian is no longer finite; try a lower learning rate",
+                                  steps_, name));
 }
 
 double SplatTrainer::last_loss() {

@@ -10,6 +10,7 @@
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/density.h"
 #include "labs/radiance/splat/painter.h"
+#include "labs/radiance/train/field_trainer.h"
 
 namespace klab {
 
@@ -35,8 +36,8 @@ class SplatTrainer {
   SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
                std::optional<GaussianSet> start = {});
 
-  /// Trains on one view. `done` is the elapsed share of the time, 0 to 1. Throws std::runtime_error if
-  /// parameters are no longer finite.
+  /// Trains on one view. `done` is the elapsed share of the time, 0 to 1. Throws NotFinite before a gradient that is
+  /// not finite changes a parameter, and if parameters are no longer finite.
   void step(double done);
   /// Loss and PSNR of the last step's picture, before its update.
   double last_loss();
@@ -57,6 +58,12 @@ class SplatTrainer {
   bool black() const { return black_; }
   /// Describes the last addition and removal; empty before the first.
   const std::string& last_change() const { return last_change_; }
+  /// Multiplies all learning rates of the following steps.
+  void scale_rates(double factor) { rate_factor_ = factor; }
+  /// Learning rate of positions in the last step.
+  double position_rate() const { return position_rate_; }
+  /// Length of the last step's gradient.
+  double gradient_norm() const { return gradient_norm_; }
 
  private:
   struct Moments {  // of Adam, for one array
@@ -74,6 +81,7 @@ class SplatTrainer {
   void change(double done);
   void reset_opacity();
   void require_finite() const;
+  void require_finite_gradient();
 
   const Scene& scene_;
   SplatOptions options_;
@@ -91,6 +99,7 @@ class SplatTrainer {
   int64_t steps_ = 0;
   int width_ = 0, height_ = 0, degree_ = 0;
   bool was_reset_ = false;
+  double rate_factor_ = 1, position_rate_ = 0, gradient_norm_ = 0;
   std::string last_change_;
 };
 

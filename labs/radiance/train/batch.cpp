@@ -6,6 +6,18 @@
 
 namespace klab {
 
+double squares_of(std::span<const float> gradient) {
+  const auto n = int64_t(gradient.size());
+  double sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += double(gradient[size_t(i)]) * double(gradient[size_t(i)]);
+  return sum;
+}
+
+void take_terms(StepReport& report, const StepNumbers& after) {
+  for (size_t k = 0; k < kLossTerms; ++k) report.terms[k] = double(after.term_loss[k]);
+}
+
 int64_t rays_after(const StepReport& report, int64_t wanted_samples, int64_t march_capacity,
                    int64_t most_rays) {
   const auto rays = double(report.rays);

@@ -15,6 +15,9 @@ int64_t rays_after(const StepReport& report, int64_t wanted_samples, int64_t mar
 /// Returns a factor that falls from 1 to `last` along half a cosine as progress goes from 0 to 1.
 double cosine_to(double last, double progress);
 
+/// Copies the values of the loss's terms into the report.
+void take_terms(StepReport& report, const StepNumbers& after);
+
 /// Returns the PSNR, dB, of the first `whole` rays' colors against their targets.
 double batch_psnr_of(const Memory& memory, const RayStep& step, int64_t whole);
 

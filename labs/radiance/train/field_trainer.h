@@ -1,6 +1,7 @@
 // Interface of a trainer for a training run, for any kind of field.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -13,6 +14,7 @@
 #include "harness/program/profile.h"
 #include "harness/program/tensors.h"
 #include "harness/records/tensor_file.h"
+#include "labs/radiance/loss/terms.h"
 #include "labs/radiance/train/level_use.h"
 #include "reference/rounding.h"
 
@@ -25,6 +27,11 @@ struct StepReport {
   int64_t samples = 0;  // with a gradient, through the whole step
   int64_t marched = 0;  // before the samples behind opaque ones were left out
   bool finite = true;   // loss and gradients; if not, a loss scale has left the step out
+  // Weighted values of the loss's terms, in the order of their list; the rest of the loss is that of the pixels.
+  std::array<double, kLossTerms> terms{};
+  // Length of the gradient before and after clipping; NaN if the step did not measure it.
+  double gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  double clipped_norm = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// A loss, gradient or parameter that is no longer finite. The message names step and tensor.
@@ -77,7 +84,19 @@ class FieldTrainer {
                     const std::map<std::string, std::string>& extra) const = 0;
   /// Resumes from such a file. Throws std::runtime_error if it is damaged or of another config.
   virtual void restore(const TensorFile& file) = 0;
+
+  /// Measures the gradient in the next step. It costs a pass over the gradient.
+  void measure_next_gradient() { measures_gradient_ = true; }
+  /// Multiplies the learning rates of the following steps, on top of their schedule.
+  void scale_rates(double factor) { rate_factor_ = factor; }
+
+ protected:
+  bool measures_gradient_ = false;
+  double rate_factor_ = 1;
 };
+
+/// Returns the sum of squares of a gradient.
+double squares_of(std::span<const float> gradient);
 
 inline void FieldTrainer::resize_batch(int64_t) { throw std::logic_error("this batch has one size"); }
 

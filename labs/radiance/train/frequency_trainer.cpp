@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
@@ -174,9 +175,15 @@ std::vector<std::span<const float>> FrequencyTrainer::parameters() const {
 StepReport FrequencyTrainer::step(double progress) {
   StepReport report;
   report.loss = shared_loss_and_gradient();
-  rate_ = config_.learning_rate * cosine_to(config_.final_rate, progress);
+  rate_ = rate_factor_ * config_.learning_rate * cosine_to(config_.final_rate, progress);
   AdamSettings adam{
       .learning_rate = rate_, .beta1 = config_.beta1, .beta2 = config_.beta2, .epsilon = config_.epsilon};
+  if (std::exchange(measures_gradient_, false)) {
+    double squares = 0;
+    for (const OptimizerState& m : moments_)
+      squares += squares_of({m.gradient.data(), size_t(m.gradient.size())});
+    report.gradient_norm = report.clipped_norm = std::sqrt(squares);
+  }
   for (int k = 0; k <= looks_.last(); ++k) {
     OptimizerState& m = moments_[size_t(k)];
     for (const float g : m.gradient)
@@ -215,6 +222,7 @@ void FrequencyTrainer::restore(const TensorFile& file) {
     for (const TensorView& t : moment_tensors(kNames[k], moments_[k]))
       file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
     moments_[k].require_plausible(step, where);
+    std::fill(moments_[k].gradient.begin(), moments_[k].gradient.end(), 0.0F);
   }
   step_ = step;
   seed_ = seed;

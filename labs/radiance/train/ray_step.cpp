@@ -107,7 +107,8 @@ RayStep::RayStep(Memory& memory, const Room& in, const LossSettings& loss, const
   d_depth = of_rays("d_depth", 1);
   for (size_t i = 0; i < kLossTerms; ++i)
     if (const auto& [term, own] = loss_terms()[i]; loss.*own > 0)
-      terms_.push_back({term, several(&StepNumbers::term).from(int64_t(i))});
+      terms_.push_back({term, several(&StepNumbers::term).from(int64_t(i)),
+                        several(&StepNumbers::term_loss).from(int64_t(i))});
   const bool on_samples = has_terms(loss, Term::on_samples);
   if (on_samples || has_terms(loss, Term::on_rays)) term_weight_ = of_rays("weight and value of a term", 2);
   if (terms_.size() > 1) more_gradients_ = of_rays("gradients of one term", Term::kGradients.size());
@@ -304,6 +305,7 @@ void RayStep::add_terms(Ops& ops, Term::Where where, const TermTensors& lent) co
     TermTensors own = lent;
     own.one = number(&StepNumbers::one);
     own.loss = number(&StepNumbers::loss);
+    own.own_loss = each.loss;
     ops.fill(term.stage, own.weight, 0, own.values.most() * int64_t(sizeof(float)));
     ops.call<Axpy>({.n = own.values},
                    {.a = each.weight, .x = where == Term::on_own_points ? ones : weight, .y = own.weight});

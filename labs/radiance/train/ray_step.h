@@ -42,8 +42,9 @@ struct StepNumbers {
   float march[4] = {};                   // near, dt_min, dt_max, cone
   float volume[2] = {1, 0};              // side, and whether cells grow with their distance from the middle
   float stop = 0, one = 1;
-  float term[kLossTerms] = {};  // weights of the loss's terms, in the order of their list
-  float cell = 0;               // edge of a cell, in the encoding's [0,1]
+  float term[kLossTerms] = {};       // weights of the loss's terms, in the order of their list
+  float term_loss[kLossTerms] = {};  // out: weighted values of these terms
+  float cell = 0;                    // edge of a cell, in the encoding's [0,1]
   float grid_decay = 0, smallest_step = 0, grid_share = 0, grid_threshold = 0;
   float clip = 0, keep = 0;
   Adam table = {}, networks = {};
@@ -194,7 +195,7 @@ class RayStep {
  private:
   struct WeighedTerm {
     const Term* term;
-    Handle<float> weight;  // in `numbers`
+    Handle<float> weight, loss;  // in `numbers`
   };
   void pixel_loss(Ops& ops, int64_t kind) const;
   /// Adds the values of rays to the loss.

@@ -40,12 +40,13 @@ StepReport SharedBatch::add_up(Memory& memory, Profile& profile,
       memory.write(l.gradient, l.host_gradient.data(), l.host_gradient.size_bytes());
   };
   sums_.begin();
-  std::array<double, 5> sums = {};
+  std::array<double, 5 + kLossTerms> sums = {};
   for (int64_t i = 0; i < share_->own; ++i) {
     const StepReport r = loss(share_->first + i);
     const double numbers[] = {r.loss, double(r.rays), double(r.samples), double(r.marched),
                               r.finite ? 0.0 : 1.0};
-    for (size_t k = 0; k < sums.size(); ++k) sums[k] += numbers[k];
+    for (size_t k = 0; k < std::size(numbers); ++k) sums[k] += numbers[k];
+    for (size_t k = 0; k < kLossTerms; ++k) sums[5 + k] += r.terms[k];
     if (device) continue;
     for (const LearnedArray& l : learned_) memory.pull(l.gradient);
     sums_.keep(gradients);
@@ -58,6 +59,7 @@ StepReport SharedBatch::add_up(Memory& memory, Profile& profile,
   });
   StepReport report;
   report.loss = sums[0] / double(share_->parts);
+  for (size_t k = 0; k < kLossTerms; ++k) report.terms[k] = sums[5 + k] / double(share_->parts);
   report.rays = int64_t(sums[1]);
   report.samples = int64_t(sums[2]);
   report.marched = int64_t(sums[3]);

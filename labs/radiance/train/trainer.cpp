@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
@@ -189,6 +190,7 @@ StepReport Trainer::loss_and_gradient() {
     report.finite = false;
   }
   report.loss = double(n.loss);
+  take_terms(report, n);
   report.rays = n.whole;
   int32_t samples = 0, marched = 0;
   memory_->read(&samples, programs_->begin.from(drawn_), sizeof samples);
@@ -249,7 +251,7 @@ double Trainer::batch_psnr() {
 
 void Trainer::optimize(double progress) {
   StepNumbers n = numbers();
-  rate_ = scheduled_rate(config_, step_, progress);
+  rate_ = rate_factor_ * scheduled_rate(config_, step_, progress);
   const auto rate = float(rate_);
   n.table = {rate, float(config_.beta1), float(config_.beta2), float(config_.epsilon), 0.0F};
   n.networks = n.table;
@@ -273,10 +275,24 @@ void Trainer::adapt_rays(const StepReport& report) {
                           TrainStep::ray_capacity(config_) - 1);
 }
 
+void Trainer::measure_gradient(StepReport& report) {
+  double before = 0, after = 0;
+  for (const Part part : kParts) {
+    const Array<float>& g = gradient(part);
+    const double squares = squares_of({g.data(), size_t(g.size())});
+    const bool clipped = config_.clip_norm > 0 && part != Part::table;
+    before += squares;
+    after += clipped ? std::min(squares, config_.clip_norm * config_.clip_norm) : squares;
+  }
+  report.gradient_norm = std::sqrt(before);
+  report.clipped_norm = std::sqrt(after);
+}
+
 StepReport Trainer::step(double progress) {
   take_turns();
   if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = shared_loss_and_gradient();
+  if (std::exchange(measures_gradient_, false)) measure_gradient(report);
   if (take_step(report)) optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
@@ -355,6 +371,7 @@ void Trainer::restore(const TensorFile& file) {
   averaged_weight_ = averaged;
   step_ = step;
   rays_next_ = std::min(rays, TrainStep::ray_capacity(config_) - 1);
+  forget_gradients();  // a step that was not finite leaves some
   memory_->push();
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
   memory_->write(programs_->occupied, &occupied, sizeof occupied);

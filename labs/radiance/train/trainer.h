@@ -135,6 +135,7 @@ class Trainer : public FieldTrainer {
   TableEntries table_entries();
   void optimize(double progress);
   std::string not_finite(const StepNumbers& after) const;
+  void measure_gradient(StepReport& report);
   bool take_step(const StepReport& report);
   void forget_gradients();
   void adapt_rays(const StepReport& report);

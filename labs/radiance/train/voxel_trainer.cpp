@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
@@ -174,6 +175,7 @@ StepReport VoxelTrainer::loss_and_gradient() {
                                   names[k], n.not_finite[k]));
   StepReport report;
   report.loss = double(n.loss);
+  take_terms(report, n);
   report.rays = n.whole;
   int32_t samples = 0, marched = 0;
   memory_->read(&samples, t.begin.from(drawn_), sizeof samples);
@@ -207,7 +209,8 @@ double VoxelTrainer::batch_psnr() {
 
 void VoxelTrainer::optimize(double progress) {
   StepNumbers n = numbers();
-  const double factor = cosine_to(config_.final_rate, progress);
+  const double factor = rate_factor_ * cosine_to(config_.final_rate, progress);
+  rate_ = config_.density_rate * factor;
   n.table = {float(config_.density_rate * factor), float(config_.beta1), float(config_.beta2),
              float(config_.epsilon), 0.0F};
   n.networks = n.table;
@@ -234,6 +237,14 @@ StepReport VoxelTrainer::step(double progress) {
   if (changes_ < int64_t(changes.size()) && progress >= changes[size_t(changes_)].at)
     profile_.time("prune and refine", [&] { changes_ += change(changes[size_t(changes_)].factor); });
   StepReport report = shared_loss_and_gradient();
+  if (std::exchange(measures_gradient_, false)) {
+    double squares = 0;
+    for (const auto table : {VoxelStep::density, VoxelStep::coefficients}) {
+      const Array<float>& g = gradient(table);
+      squares += squares_of({g.data(), size_t(g.size())});
+    }
+    report.gradient_norm = report.clipped_norm = std::sqrt(squares);
+  }
   optimize(progress);
   StepReport mean = report;  // converted to one part
   for (int64_t* n : {&mean.rays, &mean.samples, &mean.marched}) *n /= share_.parts;

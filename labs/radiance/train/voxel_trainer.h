@@ -21,6 +21,7 @@ class VoxelTrainer : public FieldTrainer {
   StepReport step(double progress) override;
   double batch_psnr() override;
   int64_t steps_done() const override { return step_; }
+  double learning_rate() const override { return rate_; }  // of the densities
   double occupied_share() const override;
   Profile& profile() override { return profile_; }
   const HostCounts& host_counts() const override { return memory_->counts(); }
@@ -69,6 +70,7 @@ class VoxelTrainer : public FieldTrainer {
   int64_t step_ = 0, changes_ = 0;
   int64_t rays_next_, drawn_ = 0, whole_ = 0;
   bool colored_ = false;
+  double rate_ = 0;
   int64_t part_ = 0;  // of the batch, whose rays are drawn next
   SharedBatch shared_;
 };

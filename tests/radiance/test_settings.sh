@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Settings by name: the generated page, --set, and what is refused.
+set -euo pipefail
+klab=$1
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache  # of measured times
+fail() { echo "FAILED: $*"; exit 1; }
+refused() {  # pattern, command...
+  local pattern=$1 code=0
+  shift
+  "$@" >out.txt 2>&1 || code=$?
+  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
+}
+"$klab" train --matrix >settings.md
+diff -u "$root/docs/settings.md" settings.md || fail "docs/settings.md differs from what klab train --matrix prints"
+
+echo '{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "width": 16}' >hash.json
+"$klab" train --set levels=5 --set loss=mse built-in --config hash.json --downscale 16 --plan last --threads 2 --steps 2 --no-eval \
+  --out run >run.txt 2>&1 || { cat run.txt; fail "train --set"; }
+grep -q '"levels": 5' run/result.json || fail "--set levels=5 has no effect"
+grep -q '"loss": "mse"' run/result.json || fail "--set loss=mse has no effect"
+grep -q '"width": 16' run/result.json || fail "--set dropped the config"
+refused '"level".*"levels"' "$klab" train --set level=5 built-in --out none
+refused '"levels".*from 1 to 32' "$klab" train --set levels=50 built-in --out none
+refused 'name=value' "$klab" train --set levels built-in --out none
+refused '"first_grid".*--field voxels' "$klab" train --set first_grid=16 built-in --out none
+refused 'leave out --set' "$klab" train --resume run --set levels=6
+for option in --recompute '--resident 4' '--precision f16'; do
+  # shellcheck disable=SC2086  # an option and its value
+  refused 'only --field hash.*voxels' "$klab" train built-in --field voxels $option --steps 1 --out none
+done
+refused 'sampling.*for the processor only' "$klab" train --set sampling=error built-in --backend simt --out none
+[[ ! -e none ]] || fail "a refused command left something behind"
+echo "ok"

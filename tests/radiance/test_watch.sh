@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Watching a run by its commands: validation, columns of the metrics, drawings, depth of Gaussians, and refusals.
+set -euo pipefail
+klab=$1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache  # of measured times
+fail() { echo "FAILED: $*"; exit 1; }
+refused() {  # pattern, command...
+  local pattern=$1 code=0
+  shift
+  "$@" >out.txt 2>&1 || code=$?
+  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
+}
+column() {  # file, name: the values of a column that are not empty
+  awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == name) c = i; next } $c != "" { print $c }' "$1"
+}
+echo '{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "steps_per_diagonal": 128, "width": 16, "opacity_entropy": 1e-3, "clip_norm": 0.01, "depth": 0.1}' >hash.json
+"$klab" train built-in --downscale 16 --config hash.json --plan last --threads 2 --seconds 2 --eval-every 0.5 --metrics-every 0.1 \
+  --no-eval --out run >run.txt 2>&1 || { cat run.txt; fail "train"; }
+grep -q '^note      validation on [0-9]* of [0-9]* test views, ' run.txt || { cat run.txt; fail "the choice is not said"; }
+[[ $(column run/metrics.csv psnr_unseen | wc -l) -ge 1 ]] || { cat run.txt; fail "no validation in metrics.csv"; }
+grep -q '"best_psnr"' run/result.json || fail "no validation in result.json"
+[[ $(wc -l <run/metrics.csv) -ge 10 ]] || fail "--metrics-every 0.1 left few lines"
+for name in loss_pixels loss_opacity_entropy loss_depth gradient_norm gradient_clipped; do
+  [[ $(column run/metrics.csv $name | wc -l) -ge 5 ]] || { head -3 run/metrics.csv; fail "column $name is empty"; }
+done
+[[ $(column run/metrics.csv loss_distortion | wc -l) == 0 ]] || fail "a term without a weight has values"
+"$klab" watch run --once >watch.txt || fail "watch"
+for title in 'PSNR of unseen views' 'length of the gradient' 'learning rate' 'loss_depth'; do
+  grep -q "^$title" watch.txt || { cat watch.txt; fail "watch does not draw $title"; }
+done
+"$klab" report --train run -o report.html >/dev/null 2>report.txt || { cat report.txt; fail "report"; }
+grep -q 'Length of the gradient' report.html || fail "the report does not draw the gradient"
+grep -q 'GB planned' report.html || fail "the report does not tell the planned memory"
+
+# Gaussians have depth, and a pixel that shows nothing has none.
+echo '{"initial": 500, "most": 800}' >gaussians.json
+"$klab" train built-in --downscale 16 --field gaussians --config gaussians.json --plan last --threads 2 --steps 60 --no-eval \
+  --out gaussians >g.txt 2>&1 || { cat g.txt; fail "train --field gaussians"; }
+"$klab" render gaussians --depth --size 32 --plan last --out pictures >render.txt || { cat render.txt; fail "render --depth"; }
+for what in depth median opacity; do [[ -s pictures/frame_0000_$what.png ]] || fail "no $what of Gaussians"; done
+cmp -s pictures/frame_0000_depth.png pictures/frame_0000_opacity.png && fail "depth is a silhouette"
+
+refused "stop" "$klab" train built-in --on-nan maybe --out none
+refused '--on-nan retry' "$klab" train built-in --retries 3 --out none
+echo '{"opacity_l1": 0.1}' >l1.json
+refused '"opacity_l1".*--field frequency' "$klab" train built-in --field frequency --config l1.json --out none
+[[ ! -e none ]] || fail "a refused command left something behind"
+echo "ok"
