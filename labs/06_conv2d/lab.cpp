@@ -46,7 +46,7 @@ const std::vector<std::string> kConvolutionParameters = {
     "groups", "r", "s", "stride_y", "stride_x", "pad_y", "pad_x", "dilation_y", "dilation_x", "nhwc"};
 
 /// Work of the CUDA rungs that fill whole tiles, regardless of the number of outputs: 8 channels of 8 x 32
-/// outputs with the pixels that they see, or 64 channels of 64 outputs at a depth of whole 32s.
+/// outputs with the pixels that they see, or 64 channels of 64 pixels at a depth of whole 64s for each tap.
 double busiest_convolution(ShapeView shape) {
   const auto s = shape_of<Conv2dFwd>(shape);
   const auto whole = [](int64_t size, int64_t tile) { return double((size + tile - 1) / tile); };
@@ -56,8 +56,8 @@ double busiest_convolution(ShapeView shape) {
   const double pixels = seen(8, s.stride_y, s.r, s.dilation_y) * seen(32, s.stride_x, s.s, s.dilation_x);
   const double shared = double(s.n * s.groups * s.c) * whole(s.k, 8) * whole(s.oh(), 8) * whole(s.ow(), 32) *
                         (2 * 8 * 256 * double(s.taps()) + 4 * pixels);
-  const double product = double(s.groups) * whole(s.k, 64) * whole(s.n * s.oh() * s.ow(), 64) *
-                         whole(s.c * s.taps(), 32) * 2 * 64 * 64 * 32;
+  const double product = double(s.groups * s.taps()) * whole(s.k, 64) * whole(s.c, 64) *
+                         whole(s.n * std::max(s.oh() * s.ow(), s.h * s.w), 64) * 2 * 64 * 64 * 64;
   return std::max(shared, product);
 }
 
