@@ -70,16 +70,41 @@ const json* found(const json& in, std::initializer_list<const char*> path) {
   return at;
 }
 
+/// A field packed for its shader, and a sentence about it.
+struct Packed {
+  PageField field;
+  std::string words, remedy;  // remedy: what makes its page smaller
+};
+
+/// Throws std::runtime_error for fields that no shader draws.
+Packed packed(const fs::path& file, const FieldModel& model) {
+  if (const Model* hash = model.as_hash()) {
+    const Config& c = hash->config;
+    return {page_field(*hash),
+            fmt::format("hash table of {} levels, {} entries of {} numbers; two networks, {} units wide",
+                        c.levels, hash->entries_in_use(), c.features, c.width),
+            "train with a lower \"log2_table\" in the config"};
+  }
+  if (model.field() == "voxels") {
+    const VoxelModel voxels = VoxelModel::load(file);
+    return {page_field(voxels),
+            fmt::format("voxels, {} cells along an edge, {} vertices of {} numbers", voxels.grid,
+                        voxels.rows(), 1 + 3 * voxels.config.basis()),
+            "train with a lower \"grid\" or \"sh_degree\" in the config"};
+  }
+  throw std::runtime_error(fmt::format(
+      "{}: holds a field of {}; a page can draw fields of hash and voxels: train with --field hash",
+      file.string(), model.field()));
+}
+
 /// Returns what the panel shows: the field, and score and protocol of the run.
-PageText text_of(const fs::path& file, const Model& model) {
-  const Config& c = model.config;
+PageText text_of(const fs::path& file, const std::string& words) {
   const json result = result_of(file);
   PageText text{.title = as_utf8(file.stem().string()), .facts = {}};
   const auto add = [&](const char* name, const std::string& value) { text.facts.emplace_back(name, value); };
   if (const json* scene = found(result, {"scene"}); scene != nullptr && scene->is_string())
     text.title = scene->get<std::string>();
-  add("Field", fmt::format("hash table of {} levels, {} entries of {} numbers; two networks, {} units wide",
-                           c.levels, model.entries_in_use(), c.features, c.width));
+  add("Field", words);
   const json* psnr = found(result, {"score", "psnr"});
   const json* ssim = found(result, {"score", "ssim"});
   const json* protocol = found(result, {"score", "protocol"});
@@ -91,29 +116,26 @@ PageText text_of(const fs::path& file, const Model& model) {
   if (steps != nullptr && steps->is_number() && seconds != nullptr && seconds->is_number())
     add("Training", fmt::format("{} steps in {:.1f} s", steps->get<int64_t>(), seconds->get<double>()));
   if (psnr == nullptr) add("PSNR", "not known: the model has no result.json of its run next to it");
-  add("Here", "the table in float16, evaluated by the browser");
+  add("Here", "tables in float16, evaluated by the browser");
   return text;
 }
 
 int export_page(const ExportValues& v) {
   const fs::path file = model_of_run(v.model);
+  std::error_code error;
+  if (fs::equivalent(file, v.html, error))
+    throw std::invalid_argument(fmt::format("--html {}: is the model itself: name another file", v.html));
   require_writable_file(v.html);
-  const auto loaded = load_field_model(file);
-  const Model* model = loaded->as_hash();
-  if (model == nullptr)
-    throw std::runtime_error(
-        fmt::format("{}: holds a field of {}; a page can draw hash fields only: train with --field hash",
-                    file.string(), loaded->field()));
-  const PageField field = page_field(*model);
-  const PageText text = text_of(file, *model);
+  const auto model = load_field_model(file);
+  const Packed field = packed(file, *model);
+  const PageText text = text_of(file, field.words);
   CallTimes times = times_here();
-  const PictureMaker maker(*loaded, v.plan, backend_named("cpu"), times);
+  const PictureMaker maker(*model, v.plan, backend_named("cpu"), times);
   const Picture still = maker.render()(v.view.camera(kStill));
-  const std::string page = page_html(field, v.view, still, model->placement.black, text);
+  const std::string page = page_html(field.field, v.view, still, model->placement().black, text);
   if (page.size() > kMost)
-    throw std::runtime_error(fmt::format(
-        "{}: its page would have {:.1f} MB, over {:.0f}: train with a lower \"log2_table\" in the config",
-        file.string(), double(page.size()) * 1e-6, double(kMost) * 1e-6));
+    throw std::runtime_error(fmt::format("{}: its page would have {:.1f} MB, over {:.0f}: {}", file.string(),
+                                         double(page.size()) * 1e-6, double(kMost) * 1e-6, field.remedy));
   write_file(v.html, page);
   fmt::print("{}  {:.2f} MB\n", v.html, double(page.size()) * 1e-6);
   return exit_ok;
@@ -132,13 +154,14 @@ std::function<int()> setup_export(CLI::App& app) {
   return [v] { return export_page(*v); };
 }
 
-KLAB_COMMAND(
-    {.name = "export",
-     .summary = "A trained field as one page that draws it in a browser",
-     .details =
-         "The page evaluates the field itself, in a shader: hash table in float16, both networks, occupancy "
-         "bits. It loads nothing\nfrom elsewhere, and shows a still picture where the browser has no WebGL2.",
-     .setup = setup_export});
+KLAB_COMMAND({.name = "export",
+              .summary = "A trained field as one page that draws it in a browser",
+              .details = "The page evaluates the field itself, in a shader: a hash table in float16 and both "
+                         "networks, or voxels; "
+                         "occupancy bits skip\nempty space. It loads nothing from elsewhere, and shows a "
+                         "still picture where the "
+                         "browser has no WebGL2.",
+              .setup = setup_export});
 
 }  // namespace
 }  // namespace klab::export_command

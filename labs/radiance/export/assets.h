@@ -7,5 +7,6 @@ const char* html();           // with {{names}} that page.cpp fills in
 const char* script();         // viewer.js
 const char* common_shader();  // common.glsl: what all shaders begin with
 const char* hash_shader();    // hash.glsl
+const char* voxel_shader();   // voxels.glsl
 
 }  // namespace klab::viewer

@@ -1,6 +1,7 @@
 // A hash field as hash.glsl reads it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -17,19 +18,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "browsers read the blocks as little-endian");
 
 int64_t fours(int64_t channels) { return (channels + 3) / 4; }
-
-std::vector<uint8_t> halves_of(const Array<float>& numbers) {
-  std::vector<uint8_t> bytes(size_t(2 * numbers.size()));
-  for (int64_t i = 0; i < numbers.size(); ++i) {
-    const uint16_t half = half_from_float(numbers[i]);
-    if ((half & 0x7FFFU) >= kHalfFormat.infinity)
-      throw std::runtime_error(fmt::format(
-          "the hash table holds {}, which float16 cannot: train with a lower \"table_rate\" in the config",
-          numbers[i]));
-    std::memcpy(bytes.data() + 2 * i, &half, 2);
-  }
-  return bytes;
-}
 
 /// Appends layers as matrices in blocks of 4x4, column after column, the way a mat4 lies in memory. Channels that only fill
 /// up a block have weights of 0.
@@ -66,6 +54,19 @@ class Blocks {
 
 }  // namespace
 
+std::vector<uint8_t> halves_in_page(std::span<const float> numbers, const char* what) {
+  std::vector<uint8_t> bytes(2 * numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const uint16_t half = half_from_float(numbers[i]);
+    if ((half & 0x7FFFU) >= kHalfFormat.infinity)
+      throw std::runtime_error(
+          fmt::format("{} holds {}, which float16 cannot: train with a lower learning rate in the config",
+                      what, numbers[i]));
+    std::memcpy(bytes.data() + 2 * i, &half, 2);
+  }
+  return bytes;
+}
+
 PageField page_field(const Model& model) {
   const Config& c = model.config;
   const float side = model.placement.side();
@@ -91,6 +92,8 @@ PageField page_field(const Model& model) {
                                {"CONE", real(model.placement.cascades > 1 ? c.cone : 0)},
                                {"MAX_SAMPLES", whole(c.max_samples_per_ray)},
                                {"EARLY_STOP", real(c.early_stop)}};
+  field.settings["textures"] = {
+      {{"name", "table"}, {"numbers", "half"}, {"channels", std::min<int64_t>(4, c.features)}}};
   field.settings["levels"] = nlohmann::json::array();
   for (const TableLevel& level : table_levels(c.levels, model.scales.data(), model.sizes.data()))
     field.settings["levels"].push_back({{"scale", level.scale},
@@ -102,7 +105,7 @@ PageField page_field(const Model& model) {
   weights.add("density", model.density_shape(0), model.of(Part::density).data(), 0);
   weights.add("color", model.color_shape(0), model.of(Part::color).data(), model.directional());
   field.settings["layers"] = weights.layers();
-  field.blocks = {{"table", halves_of(model.of(Part::table))},
+  field.blocks = {{"table", halves_in_page(model.of(Part::table), "the hash table")},
                   {"weights", weights.bytes()},
                   {"occupancy", {model.occupancy.data(), model.occupancy.data() + model.occupancy.size()}}};
   return field;

@@ -16,6 +16,7 @@
 
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/field/model.h"
+#include "labs/radiance/field/voxels.h"
 
 namespace klab {
 
@@ -29,6 +30,11 @@ struct PageField {
 /// Packs a hash field: table in float16, weights in blocks of 4x4 in float, occupancy bits. Throws
 /// std::runtime_error for numbers that are too large for float16.
 PageField page_field(const Model& model);
+/// Packs voxels: which vertices have a row, one bit each, and the rows in the order of their vertices, in float16.
+PageField page_field(const VoxelModel& model);
+
+/// Returns numbers as float16. Throws std::runtime_error, "<what> holds ...", for one that is too large.
+std::vector<uint8_t> halves_in_page(std::span<const float> numbers, const char* what);
 
 /// The first view: a camera of `klab render`, on a circle around the scene.
 struct PageView {

@@ -45,9 +45,22 @@ function texture(array, width, channels, sized, format, type) {
   return made;
 }
 
-function halves(bytes, channels, width) {
-  const sized = [0, gl.R16F, gl.RG16F, 0, gl.RGBA16F][channels], format = [0, gl.RED, gl.RG, 0, gl.RGBA][channels];
+// What the fields' textures hold, by the name of the numbers and how many a texel has.
+function texture_of(numbers, channels, bytes, width) {
+  if (numbers == "bits") return texture(ranked(new Uint32Array(bytes.buffer)), width, 2, gl.RG32UI, gl.RG_INTEGER, gl.UNSIGNED_INT);
+  const sized = [gl.R16F, gl.RG16F, gl.RGB16F, gl.RGBA16F][channels - 1], format = [gl.RED, gl.RG, gl.RGB, gl.RGBA][channels - 1];
   return texture(new Uint16Array(bytes.buffer), width, channels, sized, format, gl.HALF_FLOAT);
+}
+
+// Puts next to each word of bits how many ones lie before it.
+function ranked(words) {
+  const pairs = new Uint32Array(2 * words.length);
+  let before = 0;
+  words.forEach((word, i) => {
+    pairs[2 * i] = word, pairs[2 * i + 1] = before;
+    for (; word; word &= word - 1) ++before;
+  });
+  return pairs;
 }
 
 function compiled(kind, source) {
@@ -132,10 +145,12 @@ function build() {
   defines.MIPS = begin.length - 1;
   defines.CELLS_WIDTH = width_for(all.length);
   const cells = texture(all, defines.CELLS_WIDTH, 1, gl.R8UI, gl.RED_INTEGER, gl.UNSIGNED_BYTE);
-  const channels = Math.min(4, +defines.FEATURES), halves_of_table = bytes_of("table");
-  defines.TABLE_WIDTH = width_for(halves_of_table.length / 2 / channels);
-  const table = halves(halves_of_table, channels, defines.TABLE_WIDTH);
-  const weights = new Float32Array(bytes_of("weights").buffer);
+  const textures = field.textures.map(({name, numbers, channels}) => {
+    const bytes = bytes_of(name), width = width_for(bytes.length / (numbers == "bits" ? 4 : 2 * channels));
+    defines[name.toUpperCase() + "_WIDTH"] = width;
+    return [name, texture_of(numbers, channels, bytes, width)];
+  });
+  const weights = layers.length ? new Float32Array(bytes_of("weights").buffer) : new Float32Array();
   const in_blocks = layers.length <= gl.getParameter(gl.MAX_FRAGMENT_UNIFORM_BLOCKS) &&
       layers.every(l => 64 * l.from * l.to <= gl.getParameter(gl.MAX_UNIFORM_BLOCK_SIZE));
   defines.WEIGHTS_WIDTH = width_for(weights.length / 4);
@@ -146,12 +161,14 @@ function build() {
   const known = {};
   places = name => known[name] ??= gl.getUniformLocation(program, name);
   bind(0, "cells", cells);
-  bind(1, "table", table);
+  textures.forEach(([name, made], i) => bind(i + 1, name, made));
   gl.uniform1iv(places("cell_begin"), begin);
-  gl.uniform1fv(places("scales"), field.levels.map(l => l.scale));
-  gl.uniform4uiv(places("numbers"), field.levels.flatMap(l => [l.points, l.offset, l.entries, l.bits]));
+  if (field.levels) {
+    gl.uniform1fv(places("scales"), field.levels.map(l => l.scale));
+    gl.uniform4uiv(places("numbers"), field.levels.flatMap(l => [l.points, l.offset, l.entries, l.bits]));
+  }
   if (!in_blocks) {
-    bind(2, "weights", texture(weights, defines.WEIGHTS_WIDTH, 4, gl.RGBA32F, gl.RGBA, gl.FLOAT));
+    bind(6, "weights", texture(weights, defines.WEIGHTS_WIDTH, 4, gl.RGBA32F, gl.RGBA, gl.FLOAT));
     return;
   }
   let at = 0;
