@@ -53,7 +53,7 @@ for k in range(10):
     frames.append({"file_path": f"{k}.png", "transform_matrix": [[-s, 0, c, 1.5 * c], [c, 0, s, 1.5 * s], [0, 1, 0, 0.3], [0, 0, 0, 1]]})
 json.dump({"fl_x": 70, "fl_y": 70, "cx": 40, "cy": 40, "w": side, "h": side, "aabb_scale": 4, "frames": frames}, open(f"{folder}/transforms.json", "w"))
 P
-reduce=1 table large large '"levels": 5, "grid": 32, "width": 16, "background": "black"' --distance 1.1
+reduce=1 table cascades large '"levels": 5, "grid": 32, "width": 16, "background": "black"' --distance 1.1
 voxels voxels built-in '"grid": 32, "sh_degree": 2'
 voxels gray built-in '"grid": 16, "sh_degree": 0' --distance 0.7
 reduce=1 voxels graded large '"grid": 32, "sh_degree": 1' --distance 1.1
