@@ -12,6 +12,7 @@
 #include "harness/report/wrap.h"
 #include "harness/timing/core_to_core.h"
 #include "harness/timing/others_work.h"
+#include "harness/timing/unit_ceilings.h"
 
 namespace klab {
 namespace {
@@ -42,6 +43,47 @@ std::string rate(const Ceilings& c, CeilingKind kind, int level, int threads) {
   return found ? three_digits(found->per_second * 1e-9) : "-";
 }
 
+/// Formats "dot products   bf16 -  int8 1353 GOP/s  (VPDPBUSD)"; with the reasons where neither format was measured.
+std::string products_text(const char* title, ProductUnit unit, int threads) {
+  std::string text, methods, missing;
+  for (const Factors factors : {Factors::bf16, Factors::int8}) {
+    const UnitCeiling c = unit_ceiling(factors, unit, threads);
+    text += fmt::format(
+        "{}{} {}", text.empty() ? "" : "  ", factors == Factors::bf16 ? "bf16" : "int8",
+        c.per_second > 0 ? three_digits(c.per_second * 1e-9) + " " + giga_unit_of(name_of(c)) : "-");
+    std::string& list = c.per_second > 0 ? methods : missing;
+    const std::string& entry = c.per_second > 0 ? c.method : c.missing;
+    if (list.find(entry) == std::string::npos) list += (list.empty() ? "" : ", ") + entry;
+  }
+  return fmt::format("  {:<13}  {}  {}\n", title, text,
+                     inked(fmt::format("({})", methods.empty() ? missing : methods), Ink::dim));
+}
+
+/// Shortens "dot int8" to "dot", since all rungs of an op have the same factors.
+std::string short_ceiling(const std::string& ceiling) {
+  return is_unit_ceiling(ceiling) ? ceiling.substr(0, ceiling.find(' ')) : ceiling;
+}
+
+/// Lists the ceilings that rows of a ladder are held against, in the order of rows.
+std::string unit_ceilings_text(const std::vector<Row>& rows) {
+  std::vector<const Row*> list;
+  for (const Row& r : rows)
+    if (r.of_ceiling && std::ranges::none_of(list, [&](const Row* x) { return x->ceiling == r.ceiling; }))
+      list.push_back(&r);
+  std::string text;
+  for (const Row* r : list) {
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : "; ", r->ceiling,
+                        three_digits(r->ceiling_per_second * 1e-9), giga_unit_of(r->ceiling));
+    const double least = r->resources.empty() ? 0 : r->resources.front().seconds;
+    // Float's instructions, in a format that has none of its own.
+    if (const double lanes = least > 0 ? r->flops / least / r->ceiling_per_second : 0;
+        r->ceiling == name_of(CeilingKind::fma_f32) && lanes > 1.5)
+      text += fmt::format(" times {:.0f}", lanes);
+    if (least > 0) text += ", at least " + seconds_text(least);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ceilings_text(const Ceilings& c, int threads) {
@@ -53,6 +95,8 @@ std::string ceilings_text(const Ceilings& c, int threads) {
   text += '\n';
   text += fmt::format("  multiply-add   f32 {}  f64 {} GFLOP/s\n", rate(c, CeilingKind::fma_f32, 0, threads),
                       rate(c, CeilingKind::fma_f64, 0, threads));
+  text += products_text("dot products", ProductUnit::dot, threads);
+  text += products_text("tiles", ProductUnit::tiles, threads);
   for (const CeilingKind kind : {CeilingKind::transcendental, CeilingKind::division, CeilingKind::root})
     if (const Ceiling* found = c.find(kind, 0, threads))
       text += fmt::format("  {:<18} {} {}  {}\n", name_of(kind), three_digits(found->per_second * 1e-9),
@@ -107,14 +151,22 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
   std::vector<const Row*> all;
   for (const Row& r : rows) all.push_back(&r);
   const bool latency = no_limit_binds(all);
-  const std::string unit = giga_unit_of(ladder.ceiling);
-  if (!ladder.ceiling.empty() && !ladder.ceiling_per_second.empty())
+  // Rungs of an op with narrow factors are held against different units: rates count the op's own operations.
+  Factors factors{};
+  const bool narrow = has_narrow_factors(ladder, nullptr, factors) && !ladder.ceiling.empty();
+  const std::string unit =
+      narrow ? giga_unit_of(name_of(UnitCeiling{.factors = factors})) : giga_unit_of(ladder.ceiling);
+  if (narrow && !latency) {
+    if (const std::string list = unit_ceilings_text(rows); !list.empty())
+      text += inked(fmt::format("  ceilings: {}\n", list), Ink::dim);
+  } else if (!ladder.ceiling.empty() && !ladder.ceiling_per_second.empty()) {
     text += inked(fmt::format("  ceiling: {}\n",
                               latency ? latency_text(all)
                                       : fmt::format("{} ({}), {} {}{}", ladder.ceiling, ladder.ceiling_method,
                                                     three_digits(median(ladder.ceiling_per_second) * 1e-9),
                                                     unit, resources_text(ladder.resources))),
                   Ink::dim);
+  }
   bool parents = false, peers = false, expects = false, any = false;
   for (const Row& r : rows) {
     parents = parents || r.over_parent;
@@ -149,7 +201,10 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
     if (!r.error.empty())
       notes += fmt::format("  {}  {}{}\n", rung, refused ? inked("REFUSED", Ink::red) + ": " : "",
                            refused ? r.error : inked(r.error, Ink::red));
-    const double work = ladder.ceiling_work > 0 ? ladder.ceiling_work : r.bytes;
+    if (r.ceiling.starts_with(kUnknownCeiling))
+      notes += fmt::format("  {}  faster than {}: the ceiling of the unit that it uses is unknown\n", rung,
+                           r.ceiling.substr(std::string(kUnknownCeiling).size()));
+    const double work = narrow ? r.flops : ladder.ceiling_work > 0 ? ladder.ceiling_work : r.bytes;
     const Variant* v = find_variant(r.variant);
     const bool peer = v != nullptr && v->peer, branch = v != nullptr && v->branch();
     if (branch && v->when.shape != ladder.shape.shape)
@@ -159,19 +214,21 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
     if (v != nullptr && !v->expect.shape.empty() && v->expect.shape != ladder.shape.shape)
       elsewhere += fmt::format("{}{} {}x at {}", elsewhere.empty() ? "" : "; ", rung,
                                three_digits(v->expect.over_parent), size_text(op, v->expect.shape));
-    std::vector<Cell> cells = {
-        {(branch ? "└ " : "") + rung, refused ? Ink::red
-                                      : peer  ? Ink::dim
-                                              : Ink::plain},
-        seconds_text(r.time.value),
-        {spread_text(r.time), Ink::dim},
-        three_digits(work / r.time.value * 1e-9),
-        r.of_ceiling && !latency ? fmt::format("{:.0f}%", 100 * r.of_ceiling->value) : "",
-        times_text(r.over_naive),
-        Cell::bar(refused        ? 0
-                  : r.over_naive ? r.over_naive->value
-                                 : 1,
-                  peer ? Ink::dim : Ink::cyan)};
+    std::vector<Cell> cells = {{(branch ? "└ " : "") + rung, refused ? Ink::red
+                                                             : peer  ? Ink::dim
+                                                                     : Ink::plain},
+                               seconds_text(r.time.value),
+                               {spread_text(r.time), Ink::dim},
+                               three_digits(work / r.time.value * 1e-9),
+                               r.of_ceiling && !latency
+                                   ? fmt::format("{:.0f}%{}", 100 * r.of_ceiling->value,
+                                                 narrow ? " " + short_ceiling(r.ceiling) : "")
+                                   : "",
+                               times_text(r.over_naive),
+                               Cell::bar(refused        ? 0
+                                         : r.over_naive ? r.over_naive->value
+                                                        : 1,
+                                         peer ? Ink::dim : Ink::cyan)};
     if (parents) cells.emplace_back(times_text(r.over_parent));
     if (peers) cells.emplace_back(r.over_peer ? times_text(r.over_peer) : peer && !refused ? "best" : "");
     if (expects)

@@ -10,7 +10,7 @@
 #include "harness/records/json_schema.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/occupancy.h"
-#include "harness/timing/ladder_ceiling.h"
+#include "harness/timing/unit_ceilings.h"
 
 namespace klab {
 namespace {
@@ -55,20 +55,33 @@ std::string verdict_of(const std::optional<Estimate>& over_parent, double expect
   return over_parent->high < expected ? "not held" : "undecided";
 }
 
+/// Returns the row's shares of the bound in each round.
+std::vector<double> shares_of(const Row& row, const Bound& bound) {
+  std::vector<double> shares(row.seconds.size());
+  for (size_t i = 0; i < shares.size(); ++i) shares[i] = bound.seconds[i] / row.seconds[i];
+  return shares;
+}
+
 void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
-  const size_t rounds = row.seconds.size();
-  if (ladder.ceiling.empty() || ladder.ceiling_per_second.size() != rounds) return;
-  row.ceiling = ladder.ceiling;
-  row.resources = ladder.resources;
-  row.ceiling_per_second = median(ladder.ceiling_per_second);
-  std::vector<double> shares(rounds), at_best(rounds);
-  const double work = variant != nullptr ? ceiling_work_of(ladder, *variant) : ladder.ceiling_work;
-  const double best = *std::ranges::max_element(ladder.ceiling_per_second);
-  for (size_t i = 0; i < rounds; ++i) {
-    shares[i] = work / row.seconds[i] / ladder.ceiling_per_second[i];
-    at_best[i] = work / row.seconds[i] / best;
+  if (ladder.ceiling.empty() || ladder.ceiling_per_second.size() != row.seconds.size()) return;
+  Bound bound = bound_of(ladder, variant);
+  const auto above = [&](const Estimate& share) { return share.low > 1 && share.value > kCeilingMargin; };
+  if (is_unit_ceiling(bound.ceiling) && above(median_interval(shares_of(row, bound)))) {
+    raise_unit_ceilings(ladder.threads);
+    bound = bound_of(ladder, variant);
   }
-  row.of_ceiling = median_interval(shares);
+  std::vector<double> shares = shares_of(row, bound), at_best(shares.size());
+  const double best = *std::ranges::min_element(bound.seconds);
+  for (size_t i = 0; i < at_best.size(); ++i) at_best[i] = best / row.seconds[i];
+  const Estimate share = median_interval(shares);
+  if (!bound.known_unit && above(share)) {
+    row.ceiling = kUnknownCeiling + bound.ceiling;
+    return;
+  }
+  row.ceiling = bound.ceiling;
+  row.resources = bound.resources;
+  row.ceiling_per_second = bound.per_second;
+  row.of_ceiling = share;
   row.shares = std::move(shares);
   // Another program can free a shared cache for whole rounds. But no measurement may beat the ceiling's best
   // round.
@@ -76,8 +89,8 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
     row.error = fmt::format(
         "{} {:.3g} times what {} allows: no result. Either it does not do the work that the "
         "contract states, or ceiling or cost are wrong",
-        kRefusedText, row.of_ceiling->value, row.ceiling);
-  else if (row.of_ceiling->low > 1 && row.of_ceiling->value > kCeilingMargin)
+        kRefusedText, share.value, row.ceiling);
+  else if (above(share))
     row.error = "above its ceiling: measurement error";
 }
 

@@ -176,7 +176,7 @@ void timed_cells(std::vector<HtmlCell>& cells, const LadderView& view, const Row
   else if (r.of_ceiling)
     cells.push_back(HtmlCell::number(r.of_ceiling->value, escaped(without_card(view.share_text(r))), "wrap"));
   else
-    cells.push_back(HtmlCell::text(""));
+    cells.push_back(HtmlCell::text(escaped(view.share_text(r))));
   cells.push_back(times_cell(r.over_naive));
   cells.push_back(times_cell(r.over_parent));
   cells.push_back(times_cell(r.over_peer));

@@ -10,6 +10,7 @@
 #include "harness/report/report.h"
 #include "harness/report/table.h"
 #include "harness/timing/core_to_core.h"
+#include "harness/timing/unit_ceilings.h"
 
 namespace klab {
 namespace {
@@ -87,7 +88,7 @@ Recording merged_sessions(const Recording& run) {
 
 double LadderView::work() const {
   if (rows.empty()) return 0;
-  if (ceiling.starts_with("fma")) return rows.front()->flops;
+  if (ceiling.starts_with("fma") || is_unit_ceiling(ceiling)) return rows.front()->flops;
   // Bytes read in order are the row's bytes. Numbers of values and of random reads follow from the row's
   // share.
   const bool in_order = unit_of(ceiling) == unit_of(CeilingKind::read) && !ceiling.starts_with("gather");
@@ -111,7 +112,7 @@ std::string LadderView::resources() const {
   return "";
 }
 std::string LadderView::share_text(const Row& row) const {
-  if (!row.of_ceiling) return "";
+  if (!row.of_ceiling) return row.ceiling.starts_with(kUnknownCeiling) ? row.ceiling : "";
   if (no_limit_binds(rows)) return "latency";
   return fmt::format("{:.0f} % of {}", 100 * row.of_ceiling->value, row.ceiling);
 }
@@ -133,11 +134,12 @@ std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches
     const auto [at, fresh] = places.emplace(key, views.size());
     if (fresh) {
       views.push_back(
-          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, {}, r.ceiling});
+          {r.lab, r.op, r.size.empty() ? r.shape : r.size, r.shape, r.cache, r.threads, {}, {}, ""});
     }
     LadderView& one = views[at->second];
     one.all.push_back(&r);
-    if (one.ceiling.empty()) one.ceiling = r.ceiling;  // the first rows may have been skipped
+    // The first rows may have been skipped.
+    if (one.ceiling.empty() && !r.ceiling.starts_with(kUnknownCeiling)) one.ceiling = r.ceiling;
   }
   for (LadderView& view : views) {
     std::ranges::stable_sort(view.all, {}, [](const Row* r) { return place_in_ladder(r->variant); });
@@ -150,7 +152,9 @@ std::vector<LadderView> ladder_views(const std::vector<Row>& rows, bool branches
 }
 
 bool counts_flops(const std::vector<const LadderView*>& views) {
-  return std::ranges::any_of(views, [](const LadderView* v) { return v->ceiling.starts_with("fma"); });
+  return std::ranges::any_of(views, [](const LadderView* v) {
+    return v->ceiling.starts_with("fma") || is_unit_ceiling(v->ceiling);
+  });
 }
 
 std::string short_name(const Row& row) {

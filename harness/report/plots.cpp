@@ -17,6 +17,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/report/text_cells.h"
 #include "harness/simt/gpus.h"
+#include "harness/timing/unit_ceilings.h"
 
 namespace klab {
 namespace {
@@ -224,7 +225,8 @@ std::string Plots::roofline(const std::vector<const LadderView*>& views, const n
       if (r->of_ceiling &&
           (unit_of(r->ceiling) == unit_of(CeilingKind::transcendental) || r->ceiling.starts_with("gather")))
         others[{r->ceiling, intensity}].push_back(rate / r->of_ceiling->value);
-      if (r->ceiling.starts_with("fma f32")) peak = std::max(peak, r->ceiling_per_second);
+      if (r->ceiling.starts_with("fma f32") || is_unit_ceiling(r->ceiling))
+        peak = std::max(peak, r->ceiling_per_second);
       if (r->ceiling.starts_with("copy") || r->ceiling.starts_with("read"))
         slopes[r->ceiling] = std::max(slopes[r->ceiling], r->ceiling_per_second);
     }

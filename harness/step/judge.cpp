@@ -27,9 +27,9 @@
 #include "harness/step/sandbox.h"
 #include "harness/step/timing_size.h"
 #include "harness/timing/bench.h"
-#include "harness/timing/ladder_ceiling.h"
 #include "harness/timing/others_work.h"
 #include "harness/timing/statistics.h"
+#include "harness/timing/unit_ceilings.h"
 #include "reference/generator.h"
 
 namespace klab {
@@ -151,20 +151,29 @@ Json times_of(const Step& step, const Variant& yours, const JudgeJob& job) {
                          {"yours", there.series[1].seconds},
                          {"own", there.series[2].seconds}});
   }
-  Json share = Json::array();
-  const double work = ceiling_work_of(ladder, *step.own);
-  for (size_t i = 0; i < std::min(mine.seconds.size(), ladder.ceiling_per_second.size()); ++i)
-    share.push_back(work / mine.seconds[i] / ladder.ceiling_per_second[i]);
+  Bound bound = bound_of(ladder, step.own);
+  const auto shares = [&] {
+    Json list = Json::array();
+    for (size_t i = 0; i < std::min(mine.seconds.size(), bound.seconds.size()); ++i)
+      list.push_back(bound.seconds[i] / mine.seconds[i]);
+    return list;
+  };
+  Json share = shares();
+  // A learner's file may use a faster unit than klab's rung.
+  if (!share.empty() && median(share.get<std::vector<double>>()) > kCeilingMargin) {
+    bound = bound_of(ladder, step.own, MayUse::any);
+    share = shares();
+  }
   std::string wrong = mine.wrong;
   if (const double most = share.empty() ? 0 : median(share.get<std::vector<double>>()); most > kRefused)
     wrong = fmt::format("after timing: it takes less time than its work does: {:.3g} times what {} allows",
-                        most, ladder.ceiling);
+                        most, bound.ceiling);
   return {{"size", size.name + ", " + shape_text(step.op->op, size.shape)},
           {"parent", ladder.series[0].seconds},
           {"yours", mine.seconds},
           {"own", ladder.series[2].seconds},
           {"of_ceiling", share},
-          {"ceiling", ladder.ceiling},
+          {"ceiling", bound.ceiling},
           {"expected", expected_at(step, size)},
           {"elsewhere", elsewhere},
           {"others", busy},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/timing/statistics.h"
+#include "harness/timing/unit_ceilings.h"
 
 namespace klab {
 
@@ -54,6 +55,7 @@ const char* unit_of(CeilingKind kind) {
 const char* unit_of(const std::string& ceiling) {
   for (const CeilingKind kind : kArithmeticCeilings)
     if (ceiling == name_of(kind)) return unit_of(kind);
+  if (is_unit_ceiling(ceiling)) return ceiling.ends_with("int8") ? "OP/s" : unit_of(CeilingKind::fma_f32);
   if (ceiling.starts_with("multiply-adds")) return unit_of(CeilingKind::fma_f32);  // of a GPU
   return unit_of(CeilingKind::read);
 }
@@ -128,9 +130,11 @@ Ceilings measure(bool quick) {
     c.method = sampler.method();
     if (c.per_second > 0) result.list.push_back(c);
   }
-  result.not_measured = {
-      "bf16 dot: this Highway has no portable operation that maps to the native instruction",
-      "int8 dot: this Highway has no portable operation that maps to the native instruction"};
+  for (const int threads : {this_machine().threads, 1})
+    for (const Factors factors : {Factors::bf16, Factors::int8})
+      for (const ProductUnit unit : {ProductUnit::dot, ProductUnit::tiles})
+        if (const UnitCeiling c = unit_ceiling(factors, unit, threads); threads == 1 && !c.missing.empty())
+          result.not_measured.push_back(name_of(c) + ": " + c.missing);
   return result;
 }
 
@@ -175,6 +179,15 @@ nlohmann::json to_json(const Ceilings& ceilings) {
                     {"per_second", c.per_second},
                     {"method", c.method}});
   }
+  if (!list.empty())
+    for (const UnitCeiling& c : known_unit_ceilings())
+      if (c.per_second > 0)
+        list.push_back({{"name", name_of(c)},
+                        {"threads", c.threads},
+                        {"working_set_bytes", 0},
+                        {"unit", unit_of(name_of(c))},
+                        {"per_second", c.per_second},
+                        {"method", c.method}});
   return {{"measured", list}, {"not_measured", ceilings.not_measured}};
 }
 
