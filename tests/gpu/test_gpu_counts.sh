@@ -10,7 +10,7 @@ code() { local want=$1; shift; local got=0; "$@" >"$work/out" 2>"$work/err" || g
   [[ $got -eq $want ]] || fail "exit code $got, not $want: $*"; }
 has() { grep -qF -- "$2" "$1" || fail "no \"$2\" in $1"; }
 
-record=$root/reports/recorded/e697c9b265d6e550
+record=$root/reports/recorded/eaed8156ea8a83c7
 rungs=(gs_rasterize_fwd gs_rasterize_bwd hashgrid_bwd.cuda.01_float_atomics clip_norm.cuda.01_atomic_sum transpose.cuda.0[1-4]_*
   composite_fwd.cuda.01_serial round_narrow ray_march.cuda.03_two_pass_scan mlp_bwd.cuda.01_layer_by_layer matmul.cuda.01_naive matmul.cuda.02_coalesced)
 code 0 "$klab" counts "${rungs[@]}" --gpu "$record/gpu_counters.csv" --check

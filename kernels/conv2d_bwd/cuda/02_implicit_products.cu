@@ -9,6 +9,7 @@
 // NUMERICS  bfloat16 factors, float sums, each in the order of its parts; d_b from d_y itself.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of x, w and d_y; sizes
 //           that 32 bits count. With a stride d_x multiplies zeros where no output reads a pixel.
+// SASS      HMMA.BF16 LDSM LDGSTS.128; no LDL STL
 #include "harness/core/registrar.h"
 #include "kernels/common/conv/implicit.h"
 #include "kernels/common/cuda.h"
