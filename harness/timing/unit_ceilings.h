@@ -31,7 +31,7 @@ bool is_unit_ceiling(const std::string& ceiling);
 /// the rounds.
 UnitCeiling unit_ceiling(Factors factors, ProductUnit unit, int threads);
 
-/// Measures again what was measured for that number of threads, and keeps the higher rates. Called before a time is said to be
+/// Measures again what was measured for that number of threads, and keeps the higher rates. Called before a time is reported as
 /// above its ceiling: other work may have held up the first samples.
 void raise_unit_ceilings(int threads);
 
