@@ -60,7 +60,10 @@ class Fitting {
   }
 
  private:
-  double cost(ShapeView shape) const { return busiest_work(op_, shape); }
+  /// LabOp::busiest is the work of CUDA rungs; where whole tiles are filled, no shape of a CPU rung would be cheap by it.
+  double cost(ShapeView shape) const {
+    return variant_.backend == "cpu" ? work(op_.op, shape) : busiest_work(op_, shape);
+  }
 
   void replace(FittingShape& shape, size_t d) {
     if (sizes_[d].empty()) return;

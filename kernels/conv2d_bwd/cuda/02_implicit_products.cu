@@ -4,7 +4,7 @@
 //           channels last. Neither is transposed: d_x takes the forward's copy of w, and ldmatrix hands out a tile's 8 x 8
 //           matrices straight or transposed. Both and d_b are one launch; a sum is cut in parts where its tiles are few.
 // EXPECT    3x3, 256 to 256, 28x28: d_x has 52 tiles of 36 steps, in 6 parts; d_w has 144 tiles of 13 steps over the pixels,
-//           in 2: 600 blocks. 61 MB of tiles and 20 MB of parts by way of L2 are 18 us, 1.85 GFLOP at half of the tensor cores'
+//           in 2: 600 blocks. 61 MB of tiles and 20 MB of parts by way of L2 are 18 us, 1.85e9 operations at half of the tensor cores'
 //           rate 4 us, the copies 5 us: some 40 us with the launches, at least 15 times the parent.
 // NUMERICS  bfloat16 factors, float sums, each in the order of its parts; d_b from d_y itself.
 // NEEDS     compute capability 8.0; 48 KB of shared memory; 2 bytes of device memory for each element of x, w and d_y; sizes

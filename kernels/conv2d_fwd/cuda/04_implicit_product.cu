@@ -5,7 +5,7 @@
 //           them, zeros outside the image. Three steps are in flight. Where tiles are few, blocks share a tile's sum,
 //           and the last one adds up their parts.
 // EXPECT    no matrix in memory, and one address for 8 elements, found by additions: a tap and a panel of channels follow
-//           another. 3x3, 256 to 256, 28x28: 52 tiles in 6 parts, 312 blocks; 41 MB by way of L2 are 10 us, 0.93 GFLOP at half
+//           another. 3x3, 256 to 256, 28x28: 52 tiles in 6 parts, 312 blocks; 41 MB by way of L2 are 10 us, 0.93e9 operations at half
 //           of the tensor cores' rate 2 us, the copies 4 us, and their launch 3: some 20 us, at least 6 times the parent.
 // NUMERICS  bfloat16 factors, float sums: with u = 2^-8 a product errs by at most (2u + u²)|w||x|, and the float sum adds
 //           c·r·s·2^-24; both are within the bound of bfloat16's class, since the contract counts two roundings at the least.
