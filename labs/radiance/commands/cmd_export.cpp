@@ -22,7 +22,7 @@ constexpr int kStill = 600;           // pixels along a side of the still pictur
 constexpr size_t kMost = 40'000'000;  // bytes of a page that can still be sent around
 
 struct ExportValues {
-  std::string model, html, plan = "best";
+  std::string model, html, plan = "last";  // one picture takes less than choosing rungs for it
   PageView view;
 };
 
@@ -150,7 +150,7 @@ std::function<int()> setup_export(CLI::App& app) {
   add_number(app, "--distance", v->view.distance, range::distance,
              "from the center, in sides of the unit cube");
   add_number(app, "--fov", v->view.fov, range::degrees, "field of view along the shorter side, degrees");
-  app.add_option("--plan", v->plan, "of the still picture: best, last, naive, or a JSON file");
+  app.add_option("--plan", v->plan, "of the still picture: last (default), best, naive, or a JSON file");
   return [v] { return export_page(*v); };
 }
 
