@@ -164,8 +164,8 @@ int show_path(const std::string& lab) {
     print_labs(all, progress);
   }
   if (next == nullptr) next = progress.next(all);
-  if (next != nullptr)
-    fmt::print("\n{} klab step {}   {}\n", inked("Next:", Ink::bold), next->name,
+  if (next != nullptr)  // the list of all labs has to fit 20 lines
+    fmt::print("{}{} klab step {}   {}\n", one == nullptr ? "" : "\n", inked("Next:", Ink::bold), next->name,
                shortened(title_of(*next), 40));
   if (one == nullptr) fmt::print("klab step NN lists the steps of lab NN.\n");
   return exit_ok;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <utility>
 
 #include "harness/core/tile_unit.h"
 #include "harness/timing/ceilings.h"
@@ -14,6 +15,7 @@
 #include "harness/timing/statistics.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -167,7 +169,9 @@ UnitLoop loop_of(Factors factors, ProductUnit unit) {
                ? UnitLoop{dot_bf16, "VDPBF16PS", ""}
                : UnitLoop{.missing = "needs a processor with AVX-512 BF16"};
   if (wide && __builtin_cpu_supports("avx512vnni")) return {dot_int8, "VPDPBUSD", ""};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("avxvnni"))
+  // Clang 14 does not know the name "avxvnni": EAX, bit 4, of leaf 7, subleaf 1 (Intel's manual, volume 2A, CPUID).
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0)
     return {dot_int8_short, "VPDPBUSD of 256 bits", ""};
   return {.missing = "needs a processor with AVX-512 VNNI or AVX-VNNI"};
 }
