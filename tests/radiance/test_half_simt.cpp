@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <limits>
 
 #include "harness/simt/session.h"
 #include "labs/radiance/train/backends.h"
@@ -130,23 +129,20 @@ TEST(HalfOnAGpu, GradientsMatchFloat) {
   }
 }
 
-/// An infinity that is put into a gradient costs the step that finds it, and nothing else.
+/// A step whose gradients overflow changes nothing but the scale; those after it train.
 TEST(HalfOnAGpu, AnOverflowSkipsItsStep) {
-  const Config c = tiny_config();
-  const File file;
-  Trainer t = half_trainer(c, 3);
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(t.step(0).finite);
-  t.save(file.path, {});
+  Trainer t = half_trainer(tiny_config(), 3, {.start = 0x1p40, .most = 0x1p41});
   const std::vector<float> before = parameters(t);
-  t.gradient(Part::density)[3] = std::numeric_limits<float>::infinity();
-  t.restore(TensorFile(file.path));  // sends the gradient there
   EXPECT_FALSE(t.step(0).finite);
   EXPECT_EQ(parameters(t), before);
-  EXPECT_EQ(t.loss_scale()->value(), 32768);
+  EXPECT_EQ(t.loss_scale()->value(), 0x1p39);
   EXPECT_EQ(t.loss_scale()->state().skipped, 1);
+  int64_t skipped = 1;
+  while (!t.step(0).finite) ASSERT_LT(++skipped, 40);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(t.step(0).finite);
-  EXPECT_EQ(t.loss_scale()->state().skipped, 1);
-  EXPECT_EQ(t.steps_done(), 8);
+  EXPECT_EQ(t.loss_scale()->state().skipped, skipped);
+  EXPECT_EQ(t.steps_done(), skipped + 4);
+  EXPECT_NE(parameters(t), before);
   for (const float p : parameters(t)) ASSERT_TRUE(std::isfinite(p));
 }
 

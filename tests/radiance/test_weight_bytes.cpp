@@ -217,6 +217,7 @@ Training gaussian_training() {
   options.density_every = 4;
   options.density_from = 4;
   options.density.most = 400;
+  options.background = "white";
   const Image& first = small_scene().train.front().image;
   return {.name = "gaussians",
           .ladder = "cpu",

@@ -19,6 +19,7 @@ struct OptionOfFields {
   const char* meaning;
   std::vector<std::string> fields;
   const char* why;
+  const char* remedy = "leave it out";
 };
 const std::vector<OptionOfFields>& options_of_fields() {
   static const std::vector<OptionOfFields> list = {
@@ -26,7 +27,11 @@ const std::vector<OptionOfFields>& options_of_fields() {
        "look features up again instead of keeping them",
        {"hash"},
        "keeps features of an encoding"},
-      {"--precision f16", "tensors between ops in half precision", {"hash"}, "is trained with a loss scale"},
+      {"--precision f16",
+       "tensors between ops in half precision",
+       {"hash"},
+       "is trained with a loss scale",
+       "take f32 or bf16"},
       {"--resident", "pictures that take turns in memory", {"hash"}, "learns from pictures that take turns"},
       {"--parts",
        "a batch computed in parts, by one process or several",
@@ -157,8 +162,8 @@ std::string with_values(const std::string& config, const std::string& where,
 void require_option_of_field(const std::string& option, const std::string& field) {
   for (const OptionOfFields& each : options_of_fields())
     if (option == each.option && std::ranges::find(each.fields, field) == each.fields.end())
-      throw std::runtime_error(fmt::format("{}: only --field {} {}, and this is {}; leave it out", option,
-                                           fmt::join(each.fields, " or "), each.why, field));
+      throw std::runtime_error(fmt::format("{}: only --field {} {}, and this is {}; {}", option,
+                                           fmt::join(each.fields, " or "), each.why, field, each.remedy));
 }
 
 }  // namespace klab
