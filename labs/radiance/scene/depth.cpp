@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostBytesDepth = 2'000'000'000;  // of a file
 constexpr double kOtherShape = 0.02;                // of the aspect ratio
-// Of the largest distance to the side of the scene's box: cameras stand up to a few sides away.
+// Shares of the side of the scene's box that a view's largest distance may have: cameras stand up to a few sides away.
 constexpr double kLeastReach = 1e-3, kMostReach = 100;
 
 [[noreturn]] void refuse_depth(const fs::path& file, const std::string& field, const std::string& what,
