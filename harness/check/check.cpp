@@ -120,7 +120,8 @@ class ShapeCheck {
       return;
     }
     // Few cases go beyond the usual: their wide inputs keep every scale.
-    for (const Pattern pattern : patterns_for(op, options, work(op.op, shape), turn, beyond_))
+    for (const Pattern pattern :
+         beyond_ ? patterns_beyond(op, shape) : patterns_for(op, options, work(op.op, shape), turn))
       givens_.push_back(make_given(op, shape, specs_, pattern, random, beyond_ ? kAsDrawn : turn));
     if (!options.quick && !beyond_ && uses(Detector::changed_element))
       changed_ = change_one(op, shape, specs_, givens_.front(), random);
@@ -268,8 +269,8 @@ class ShapeCheck {
     std::vector<std::vector<char>> first;
     for (const Given& given : givens_) {
       const auto k = size_t(&given - givens_.data());
-      if (k != 0 && k != hard && (few || ahead(progress) > 1)) continue;
-      if (k != 0 && beyond_ && is_cuda(*progress.variant)) continue;
+      if (k != 0 && k != hard && !beyond_ && (few || ahead(progress) > 1)) continue;
+      if (beyond_ && is_cuda(*progress.variant) && given.pattern == Pattern::wide) continue;
       if (!beyond_)
         trial.watch(watched && k == watched_inputs, asked_ || k != watched_inputs ? 0 : kWatchedSteps);
       if (auto failure = run(trial, given, progress, !first_of_them)) {

@@ -28,6 +28,7 @@ enum class Detector {
   hard_inputs,          // constant, cancelling, denormal, huge, wide
   watched_kinds,        // CUDA on the host: every kind of inputs is watched, not only random ones
   beyond_usual,         // sizes above 2^16 and 2^31
+  long_sums,            // there, inputs in which one missing term of a long sum shows
   misalignment,
   // What is made of the values.
   whole_outputs,  // relative L2 error and gain

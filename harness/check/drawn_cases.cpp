@@ -144,7 +144,7 @@ class Counter {
     }
     if (!any) return;
     const auto specs = op_.op.tensors(shape);
-    const std::vector<Pattern> patterns = patterns_for(op_, options_, work(op_.op, shape), turn, false);
+    const std::vector<Pattern> patterns = patterns_for(op_, options_, work(op_.op, shape), turn);
     Generator random = generator_of(options_, turn);
     // A quick check draws the first of these cases, too, and a second one with random inputs.
     at_case(shape, turn, specs, patterns.front(), random, true, true);

@@ -148,7 +148,7 @@ class Surveyor {
   Surveyor(const LabOp& op, const Variant& variant, const SurveyOptions& options)
       : op_(op), variant_(variant), options_(options), cpu_(variant.backend == "cpu") {
     for (const Pattern p : {Pattern::constant, Pattern::cancelling, Pattern::denormal, Pattern::huge,
-                            Pattern::wide, Pattern::not_finite})
+                            Pattern::wide, Pattern::not_finite, Pattern::sparse, Pattern::ones})
       if (options.inputs.find(std::string(name_of(p)) + " inputs") != std::string::npos) failing_ = p;
   }
 

@@ -9,14 +9,20 @@
 
 namespace klab {
 
-std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
-                                  bool beyond) {
+std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn) {
   if (options.quick || !uses(Detector::hard_inputs)) return {Pattern::random, Pattern::random};
-  if (beyond) return {Pattern::random, Pattern::wide};
   std::vector<Pattern> all(std::begin(kPatterns), std::end(kPatterns));
   if (!op.nan_in.empty() || !op.infinity_in.empty()) all.push_back(Pattern::not_finite);
   if (cost <= kTryEverythingBelow || !options.shape.empty()) return all;
   return {Pattern::random, all[1 + turn % (all.size() - 1)]};
+}
+
+std::vector<Pattern> patterns_beyond(const LabOp& op, ShapeView shape) {
+  if (!uses(Detector::hard_inputs)) return {Pattern::random, Pattern::random};
+  // Where the bound of a sum exceeds one of its terms, only these show a term that is left out.
+  if (op.op.terms(shape) > kLongSum && uses(Detector::long_sums))
+    return {Pattern::random, Pattern::sparse, Pattern::ones, Pattern::wide};
+  return {Pattern::random, Pattern::wide};
 }
 
 int other_threads(size_t turn) {

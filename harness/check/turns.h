@@ -12,10 +12,14 @@ namespace klab {
 /// Shapes cheaper than this are tried with every pattern, aligned and not; larger ones with two patterns and either.
 constexpr double kTryEverythingBelow = 1e4;
 
-/// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers. Beyond what is
-/// usual, two patterns.
-std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn,
-                                  bool beyond);
+/// Sums of more terms than this get inputs in which one missing term shows.
+constexpr double kLongSum = 1e4;
+
+/// Random first, hard ones after: each run finds the outputs and inputs of the one before in its buffers.
+std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, double cost, size_t turn);
+
+/// The same at shapes_beyond(): few, and other ones where sums are long.
+std::vector<Pattern> patterns_beyond(const LabOp& op, ShapeView shape);
 
 /// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
 /// than there are cores.

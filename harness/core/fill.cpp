@@ -1,6 +1,7 @@
 #include "harness/core/fill.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,6 +19,7 @@ struct Place {
   int64_t index;
   double scale;              // used by Pattern::wide
   double upper[2] = {1, 1};  // additional scale of the upper half of the first and of the last dimension
+  std::span<const int64_t> few = {};  // the elements that are not zero, of Pattern::sparse
 
   // Returns the scale of an element in a tensor whose rows and columns differ by orders of magnitude.
   // Algorithms that mix them, like Strassen's product, lose the small ones in the rounding errors of the
@@ -40,6 +42,14 @@ struct Place {
     return sum % 2 ? -1.0 : 1.0;
   }
 };
+
+// Where the numbers of Pattern::sparse lie: the last element, one at or about a border of 2^16, one in the last 2^16, and any.
+std::array<int64_t, 4> few_places(int64_t n, Generator& g) {
+  constexpr int64_t kBorder = 1 << 16;
+  const auto any = [&](int64_t count) { return int64_t(g() % uint64_t(std::max<int64_t>(count, 1))); };
+  const int64_t border = kBorder * (1 + any((n - 1) / kBorder)) - int64_t(g() % 3);
+  return {n - 1, std::min(border, n - 1), n - 1 - any(std::min(n, kBorder)), any(n)};
+}
 
 double normal(Generator& g) { return std::normal_distribution<double>()(g); }
 double uniform(Generator& g) { return std::uniform_real_distribution<double>()(g); }
@@ -66,6 +76,12 @@ double draw_real(Pattern pattern, double huge, const Place& at, Generator& g) {
       return g() % 16 == 0 ? (g() % 2 ? 0.0 : -0.0) : at.graded() * normal(g);
     case Pattern::not_finite:
       return normal(g);
+    case Pattern::sparse:
+      if (!first) return normal(g);
+      if (std::ranges::find(at.few, at.index) == at.few.end()) return 0;
+      return (g() % 2 ? 1.0 : -1.0) * double(1 + g() % 9);
+    case Pattern::ones:
+      return g() % 2 ? 1 : -1;
   }
   return 0;
 }
@@ -77,6 +93,8 @@ double draw_unit(Pattern pattern, const Place& at, Generator& g) {
     case Pattern::random:
     case Pattern::wide:
     case Pattern::not_finite:
+    case Pattern::sparse:
+    case Pattern::ones:
       return std::min(uniform(g), kBelowOne);
     case Pattern::constant:
       return std::min(0.3 + 0.1 * double(at.tensor), kBelowOne);
@@ -129,6 +147,10 @@ const char* name_of(Pattern pattern) {
       return "wide";
     case Pattern::not_finite:
       return "not finite";
+    case Pattern::sparse:
+      return "sparse";
+    case Pattern::ones:
+      return "whole";
   }
   return "?";
 }
@@ -150,8 +172,10 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
     // Half of the time both halves of a dimension have the same scale.
     double upper[2];
     for (double& half : upper) half = wide && random() % 2 ? std::ldexp(1.0, -int(random() % 25)) : 1;
+    std::array<int64_t, 4> few{};
+    if (pattern == Pattern::sparse && n > 0) few = few_places(n, random);
     for (int64_t i = 0; i < n; ++i) {
-      const Place at{spec.dims, k, i, scale, {upper[0], upper[1]}};
+      const Place at{spec.dims, k, i, scale, {upper[0], upper[1]}, few};
       const double value = is_integer(spec.element)  ? draw_integer(spec.element, pattern, random)
                            : spec.draw == Draw::unit ? draw_unit(pattern, at, random)
                                                      : draw_real(pattern, huge, at, random);

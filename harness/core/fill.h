@@ -23,8 +23,12 @@ namespace klab {
 /// wide         another scale a tensor, including 0 and -0       uniform; the contract arranges
 /// (Generator::widely)
 /// not_finite   random, with NaN and infinities in the tensors that the lab's op names
-enum class Pattern { random, constant, cancelling, denormal, huge, wide, not_finite };
-/// The patterns that every op is tested with.
+/// sparse       in every other tensor whole numbers from -9 to 9 at four places, zeros elsewhere: no bound of a long sum
+///              hides that one of them is missing
+/// ones         1 and -1, whose sums are exact in any order up to 2^24
+/// (the last two for Draw::real; others as random)
+enum class Pattern { random, constant, cancelling, denormal, huge, wide, not_finite, sparse, ones };
+/// The patterns that every op is tested with; `sparse` and `ones` are for long sums.
 inline constexpr Pattern kPatterns[] = {Pattern::random,   Pattern::constant, Pattern::cancelling,
                                         Pattern::denormal, Pattern::huge,     Pattern::wide};
 const char* name_of(Pattern pattern);

@@ -396,6 +396,16 @@ TEST_F(Detectors, SizesBeyondTheUsualAreTried) {
         }));
 }
 
+TEST_F(Detectors, LongSumsMissNoTerm) {
+  alone(Detector::long_sums, calling("reduce", [](ShapeView shape, std::span<void* const> p) {
+          const auto* const x = static_cast<const float*>(p[0]);
+          double sum = 0;
+          for (int64_t i = 0; i < shape[0]; ++i)
+            if (i != 1 << 20) sum += x[i];
+          *static_cast<float*>(p[1]) = float(sum);
+        }));
+}
+
 TEST_F(Detectors, PointersAreOffAlignment) {
   alone(Detector::misalignment, sum_each([](const Sum& x) {
           x.all();
