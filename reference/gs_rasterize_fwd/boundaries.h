@@ -23,7 +23,8 @@ struct RasterBoundaries {
     Boundary<Contract>("opacity is clamped", {"opacity", "mean", "conic"}, code.most, kEither,
                        [](const Args& a, Sides& met) {
                          each_splat(a, [&](const Splat& one, double) { met.holds(one.clamped); });
-                       });
+                       },
+                       opaque_in_front);
     Boundary<Contract>("opacity and the least that is drawn", {"opacity", "mean", "conic"}, code.least,
                        kBelow | kAbove, [](const Args& a, Sides& met) {
                          each_splat(a, [&](const Splat& one, double) {
@@ -41,6 +42,18 @@ struct RasterBoundaries {
   }
 
  private:
+  /// Puts the first Gaussian of each tile's list over the tile's first pixel, as opaque as can be.
+  static void opaque_in_front(const typename Contract::template Args<float>& x, Generator&) {
+    const auto& s = x.shape;
+    for (int64_t t = 0; t < s.tiles(); ++t) {
+      if (x.tile_begin[t] == x.tile_begin[t + 1]) continue;
+      const int64_t g = x.id[x.tile_begin[t]];
+      drawn(x.mean[g]) = float(t % s.columns() * 16) + 0.5F;
+      drawn(x.mean[s.n + g]) = float(t / s.columns() * 16) + 0.5F;
+      drawn(x.opacity[g]) = 1;
+    }
+  }
+
   /// Calls visit(splat, transmittance behind it) for each Gaussian at the corners and the middle of each tile.
   static void each_splat(const Args& a, auto&& visit) {
     const auto& s = a.shape;
