@@ -187,7 +187,7 @@ def labs():
         case("training", [0], "train", "built-in", "--field", field, "--downscale", 25, "--config", f"{field}.json", "--plan", "naive",
              "--threads", 2, "--steps", 12, "--out", field, "--json")
         file_case("training", f"{field}/result.json")
-    case("training", [0], "train", "built-in", "--downscale", 25, "--config", "hash.json", "--plan", "naive", "--precision", "fp16",
+    case("training", [0], "train", "built-in", "--downscale", 25, "--config", "hash.json", "--plan", "naive", "--precision", "f16",
          "--threads", 2, "--steps", 12, "--out", "half", "--json")
     case("evaluation", [0], "eval", "hash", "built-in", "--downscale", 25, "--plan", "naive", "--json")
     case("splat", [0], "splat", "built-in", "--downscale", 25, "--initial", 200, "--steps", 4, "--plan", "naive", "--json")
@@ -198,7 +198,7 @@ def labs():
     train = ["classify", "glyphs", "--train", 60, "--test", 20, "--batch", 20, "--epochs", 1, "--plan", "naive", "--threads", 2, "--json"]
     case("classifier", [0], *train, "--model", "softmax", "--out", "network")
     file_case("classifier", "network/result.json")
-    case("classifier", [0], *train, "--model", "mlp", "--precision", "fp16", "--out", "half_network")
+    case("classifier", [0], *train, "--model", "mlp", "--precision", "f16", "--out", "half_network")
     picture("digit.png", 28)
     case("predictions", [0], "classify", "--predict", "network", "digit.png", "--json")
     case("prediction", [2], "classify", "--predict", "network", "-", "--json", stdin="digit.png\nnone.png\n", lines=True)
