@@ -49,12 +49,11 @@ class Doctor {
         "|stack smashing detected");
     std::smatch said;
     if (a_.good() || !std::regex_search(a_.printed, said, damage)) return;
-    add("written beyond an array",
-        fmt::format("The C library ended it (\"{}\"), since something was written beyond the end of an "
-                    "array, its own "
-                    "or an output, "
-                    "or freed twice. Compare the size of each array with the largest index that is written.",
-                    said.str()));
+    add("written beyond an array", fmt::format("The C library ended it (\"{}\"), since something was written "
+                                               "beyond the end of an array of its own or of "
+                                               "an output, or freed twice. Compare the size of each array "
+                                               "with the largest index that is written.",
+                                               said.str()));
   }
 
   void add(const char* mistake, std::string sentence) {
@@ -320,8 +319,9 @@ class Doctor {
     if (has(how, "SEGV") || has(how, "BUS"))
       add("unguarded edge, far out",
           place +
-              "It reached memory that belongs to nobody: an index far beyond the end, often a size of 0 "
-              "minus 1 "
+              "It reached memory that belongs to nobody: an index far beyond the end of a tensor or of an "
+              "array of its own, often a "
+              "size of 0 minus 1 "
               "or a product that does not fit into int. An aligned vector store to an address that is not "
               "aligned ends like that too.");
     else if (has(how, "FPE"))
