@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "harness/simt/async_block.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
@@ -215,6 +216,7 @@ void Executor::begin_block() {
   resumed_ = 0;
   turns_waited_ = 0;
   in_meetings_.fill(0);
+  async_.reset();
   turn_ = kTurn;
   for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
   if (trace != nullptr) trace->block_begins();
@@ -230,9 +232,11 @@ bool Executor::run_block() {
     for (unsigned t = 0; t < threads_; ++t) done += lanes_[t].state == State::done;
     if (done == threads_) break;
     if (moved) continue;
+    if (async_ != nullptr && async_->advance()) continue;
     if (all_at_grid()) return false;
     stuck();
   }
+  if (async_ != nullptr) async_->block_ended();
   if (trace != nullptr) trace->block_ended();
   return true;
 }
@@ -243,6 +247,19 @@ void Executor::take_block(uint64_t b) {
   block[2] = unsigned(b / grid_dim[0] / grid_dim[1]);
   block_number = b;
   std::copy(std::begin(block), std::end(block), klab_block_idx);
+}
+
+AsyncBlock& Executor::async() {
+  if (async_ == nullptr) async_ = std::make_unique<AsyncBlock>(*this);
+  return *async_;
+}
+
+bool Executor::is_shared(const void* p, size_t bytes) const {
+  const auto* c = static_cast<const char*>(p);
+  const auto within = [=](const char* from, size_t size) {
+    return size_t(c - from) < size && size - size_t(c - from) >= bytes;
+  };
+  return within(dynamic_shared, launch->shared_bytes) || within(static_shared, static_shared_bytes);
 }
 
 void Executor::attach(const Launch& what) {
@@ -275,7 +292,7 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
   if (arena != nullptr) {
     dynamic_shared = arena;
   } else {
-    constexpr size_t kAlign = 256;
+    constexpr size_t kAlign = 1024;
     dynamic_.resize(what.shared_bytes + 2 * kAlign);
     const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
     dynamic_shared = dynamic_.data() + (kAlign - address % kAlign) % kAlign;

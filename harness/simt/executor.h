@@ -22,6 +22,7 @@
 namespace klab::simt {
 
 struct Lane;
+class AsyncBlock;
 class Trace;
 class GridRun;
 struct BlockResult;
@@ -55,7 +56,7 @@ struct Frame {
   uint32_t turn = 0;
 };
 
-enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, done };
+enum class State : uint8_t { fresh, ready, at_barrier, at_grid, meeting, blocked, done };
 
 /// Fields that every access needs come first, in one cache line.
 struct alignas(64) Lane {
@@ -79,6 +80,7 @@ struct alignas(64) Lane {
   int line = 0;
   Vote vote = Vote::sync;
   int predicate = 0;
+  bool timed_out = false;  // its wait has ended without what it waited for (wait_until_woken)
   uint32_t fenced_at = 0;  // interval of its last fence for the device; 0: none
   bool fenced = false;     // has executed a fence of any scope
   // Plain reads of words that atomics of other threads have written, the last ones in turn.
@@ -130,12 +132,25 @@ class Executor {
   void wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned),
                       const char* name, const char* file, int line);
   void let_others_run();
+  /// Suspends the running thread until another calls wake() with the same `what`. Returns false if it was woken because no
+  /// thread of the block could go on.
+  bool wait_until_woken(const void* what, const char* name, const char* file, int line);
+  bool wake(const void* what);
+  /// The asynchronous state of the running block (async_block.h), created on first use.
+  AsyncBlock& async();
+  /// Returns whether the bytes are shared memory of the running block.
+  bool is_shared(const void* p, size_t bytes) const;
+  /// Says that the block is getting on, so that the step limit begins again.
+  void progressed() { progress_ = steps_; }
+  uint64_t seed() const { return options_.seed; }
   /// Counts one step of the block. Called at every branch and at every traced access.
   void step(const void* pc) {
     if (++steps_ >= turn_) turn_ends(pc);
   }
   /// Ends the launch; the running thread is never resumed.
   [[noreturn]] void abandon(Finding finding);
+  /// The same for code that runs when lanes have met, in no thread.
+  [[noreturn]] void end_launch(Finding finding);
   /// Returns the finding with kernel, block and thread filled in, of the running lane or of the one given.
   Finding placed(Finding finding, const Lane* lane = nullptr) const;
   /// Adds the finding to the list.
@@ -250,6 +265,7 @@ class Executor {
   bool given_up_ = false;                     // the launch ended before this block
   std::vector<Finding>* findings_ = nullptr;  // of the block; nullptr: uses the session's
   std::vector<char> dynamic_;
+  std::unique_ptr<AsyncBlock> async_;
 };
 
 /// Progress callback: blocks of a launch that have run, and how many it has. nullptr: none.

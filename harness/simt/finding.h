@@ -16,6 +16,8 @@ enum class Kind {
   inactive_lane,       // a warp function names, or reads from, a lane that does not participate
   misaligned,          // an access not aligned to its size
   missing_wait,        // a read of shared memory before the asynchronous copy to it has landed
+  barrier_misuse,      // a wrong count of arrivals or bytes of a barrier in shared memory
+  in_flight,           // registers or descriptors of a matrix product that is in flight, used wrongly
   deadlock,            // threads wait for each other
   never_ends,          // the step limit was reached
   trap,                // the kernel stopped itself

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "harness/simt/async_block.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/memory.h"
@@ -49,6 +50,7 @@ bool Executor::hold_meetings(unsigned warp) {
       const Lane& other = lanes_[first + k];
       if (other.state != State::meeting || other.what != one.what || other.mask != one.mask) continue;
       if (one.what == Meeting::active && other.line != one.line) continue;
+      if (one.what == Meeting::matrix && other.act != one.act) continue;  // another instruction
       present |= 1u << k;
       slots[k] = other.slot;
     }
@@ -117,7 +119,10 @@ void Executor::stuck() {
     if (lanes_[t].state == State::meeting) one = &lanes_[t];
   Finding f;
   f.kernel = kernel_;
-  if (one == nullptr) {
+  if (std::any_of(lanes_.begin(), lanes_.begin() + threads_,
+                  [](const Lane& l) { return l.state == State::blocked; })) {
+    f = async_->deadlock();
+  } else if (one == nullptr) {
     f.kind = Kind::deadlock;
     f.text = "no thread can go on";
   } else {
@@ -127,7 +132,9 @@ void Executor::stuck() {
     for (unsigned i = 0; i < 32; ++i) {
       if ((one->mask >> i & 1) == 0 || (gone >> i & 1)) continue;
       const Lane& l = lanes_[one->warp * 32 + i];
-      if (l.state == State::meeting && l.what == one->what && l.mask == one->mask) continue;
+      if (l.state == State::meeting && l.what == one->what && l.mask == one->mask &&
+          (l.what != Meeting::matrix || l.act == one->act))
+        continue;
       ++missing;
       where = i;
       other = &l;
@@ -193,12 +200,37 @@ void Executor::wait_for_lanes(Meeting what, unsigned mask, void* slot, void (*ac
   suspend();
 }
 
+bool Executor::wait_until_woken(const void* what, const char* name, const char* file, int line) {
+  Lane& l = *lane;
+  l.state = State::blocked;
+  l.timed_out = false;
+  l.slot = const_cast<void*>(what);
+  l.name = name;
+  l.file = file;
+  l.line = line;
+  suspend();
+  return !l.timed_out;
+}
+
+bool Executor::wake(const void* what) {
+  bool any = false;
+  for (unsigned t = 0; t < threads_; ++t) {
+    Lane& l = lanes_[t];
+    if (l.state != State::blocked || l.slot != what) continue;
+    l.state = State::ready;
+    any = true;
+  }
+  return any;
+}
+
 bool Executor::all_wait() const {
   constexpr uint32_t kSpins = 1000;
   bool any = false;
   for (unsigned t = 0; t < threads_; ++t) {
     const Lane& l = lanes_[t];
-    if (l.state == State::done || l.state == State::at_barrier || l.state == State::meeting) continue;
+    if (l.state == State::done || l.state == State::at_barrier || l.state == State::meeting ||
+        l.state == State::blocked)
+      continue;
     if (l.state == State::fresh || l.spins < kSpins) return false;
     any = true;
   }
@@ -268,6 +300,12 @@ void Executor::add(const Finding& f) {
     add_finding(*findings_, f, kOfBlock);
   else
     Session::current().add(f);
+}
+
+void Executor::end_launch(Finding f) {
+  fatal_ = placed(std::move(f));
+  aborted_ = true;
+  throw Error("", "");
 }
 
 void Executor::abandon(Finding f) {

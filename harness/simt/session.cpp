@@ -94,6 +94,10 @@ const char* name_of(Kind kind) {
       return "misaligned access";
     case Kind::missing_wait:
       return "missing wait";
+    case Kind::barrier_misuse:
+      return "wrong use of a barrier";
+    case Kind::in_flight:
+      return "wrong use of wgmma";
     case Kind::deadlock:
       return "deadlock";
     case Kind::never_ends:

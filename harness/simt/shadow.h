@@ -29,6 +29,7 @@ struct Cell {
   bool write_volatile : 1 = false, read_volatile : 1 = false;
   bool write_fenced : 1 = false;  // the writer had executed a fence
   bool in_flight : 1 = false;     // an asynchronous copy will fill it
+  bool by_agent : 1 = false;      // the writer or a reader is, or may be, an agent (async_order.h)
   uint8_t held = 0;               // locked by one of several host threads that run blocks
   uint32_t split = 0;             // index of its four cells, one per byte (SplitCells)
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/simt/async_block.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/trace.h"
 
@@ -37,6 +38,7 @@ void Trace::unpark(ParkedBlock block) {
   clocks_.assign(executor_->warps(), WarpClock{});
   acquired_.clear();
   fences_ = fences_before_ = {};
+  async_.turn_off();
 }
 
 void Trace::grid_synchronized() {
@@ -52,6 +54,7 @@ struct Executor::Parked {
   std::vector<Lane> lanes;
   std::vector<uint8_t> order;
   std::vector<char> fixed, dynamic;  // shared memory
+  std::unique_ptr<AsyncBlock> async;
   Trace::ParkedBlock trace;
 };
 
@@ -72,6 +75,7 @@ void Executor::park(Parked& to) {
   to.order = order_;
   if (static_shared != nullptr) to.fixed.assign(static_shared, static_shared + static_shared_bytes);
   if (launch->shared_bytes > 0) to.dynamic.assign(dynamic_shared, dynamic_shared + launch->shared_bytes);
+  to.async = std::move(async_);
   if (trace != nullptr) to.trace = trace->park();
 }
 
@@ -79,6 +83,7 @@ void Executor::unpark(Parked& from) {
   take_block(from.number);
   std::move(from.lanes.begin(), from.lanes.end(), lanes_.begin());
   order_ = from.order;
+  async_ = std::move(from.async);
   for (unsigned t = 0; t < threads_; ++t)
     if (lanes_[t].state == State::at_grid) lanes_[t].state = State::ready;
   if (trace != nullptr) trace->unpark(std::move(from.trace));

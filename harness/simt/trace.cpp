@@ -108,6 +108,7 @@ void Trace::block_begins() {
   for (WarpLog& log : logs_) log.forget();
   acquired_.clear();
   fences_ = fences_before_ = {};
+  async_.turn_off();
   barriers_ = 0;
   accesses_.assign(executor_->threads(), 0);
 }
@@ -132,6 +133,7 @@ void Trace::barrier_passed(const char*, int) {
   if (compiled_.counts()) compiled_.barrier();
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
+  if (async_.on()) async_.all_met(interval_);
 }
 
 void Trace::warp_synchronized(unsigned warp, unsigned present) {

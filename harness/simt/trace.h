@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/simt/async_order.h"
 #include "harness/simt/compiled_count.h"
 #include "harness/simt/contain.h"
 #include "harness/simt/executor.h"
@@ -115,6 +116,33 @@ class Trace {
   void copy_issued(const AsyncCopy& copy);
   void copy_landed(const AsyncCopy& copy);
 
+  // Barriers in shared memory, named barriers, and agents (async_order.h).
+  uint16_t new_agent(AgentKind kind);
+  /// Returns what the running thread passes on by an arrival.
+  AsyncClocks released();
+  /// Records that the running thread has waited for arrivals that passed this on.
+  void acquired(const AsyncClocks& clocks);
+  /// Records that the running thread knows the agent's accesses below `until` to be over.
+  void agent_known(uint16_t agent, uint16_t until);
+  /// Orders accesses of the running thread before those of agents: fence.proxy.async.
+  void proxy_fenced();
+  AsyncOrder::Moment now() const;
+  /// Returns whether that is ordered before the running thread.
+  bool comes_before_me(const AsyncOrder::Moment& moment) const;
+  /// Checks a read by an agent of shared memory, whole words, ordered as the running thread's accesses are. The first error is
+  /// reported at `file`:`line`, and ends the check: false.
+  bool agent_reads(const char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc,
+                   const char* file, int line);
+  /// Checks the issue of a copy to shared memory; the data are in flight until agent_landed().
+  void agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc);
+  /// The same for a copy in flight that the running thread has issued itself.
+  void agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync);
+  void agent_landed(char* p, size_t bytes, uint16_t sync);
+  /// Checks an access of the copy engine to neighbors in global memory.
+  void copy_engine_accesses(const char* p, size_t bytes, bool write, const void* pc);
+  /// Counts a copy: its bytes and sectors of global memory. `width`: bytes of a row.
+  void copy_engine_counts(bool write, size_t width, int64_t bytes, int64_t sectors, const void* pc);
+
   /// State of a block that waits for the others of its grid and is set aside until they arrive.
   struct ParkedBlock {
     std::vector<WarpLog> logs;
@@ -165,6 +193,12 @@ class Trace {
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
   bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
+  bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint16_t site,
+                        const char* file, int line);
+  /// Returns whether all readers of a set (AsyncOrder::add_reader), the last of them in that interval, are ordered before the
+  /// running thread's next access.
+  bool readers_are_over(uint32_t interval, uint16_t set) const;
+  void turn_on_async();
   void settle();  // judges the pending write, which may have changed nothing, and undoes illegal accesses
   void judge();
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
@@ -189,6 +223,7 @@ class Trace {
   std::string where_in_shared(const char* p) const;
   bool is_the_kernels(const char* p, size_t bytes) const;  // in static shared memory
   std::string who(uint32_t interval, uint16_t thread) const;
+  std::string readers_of(uint16_t set) const;
   std::string who_am_i() const;
   void place(Finding& finding, const void* pc) const;
 
@@ -290,6 +325,7 @@ class Trace {
   uint32_t warp_releases_in_ = 0;  // the interval of the following two
   std::vector<WarpRelease> warp_releases_;
   std::vector<ThreadClocks> warp_acquired_;  // by warp
+  AsyncOrder async_;
   /// Adds what a fence of the thread covers.
   void cover(ThreadClocks& clocks, unsigned thread, const Fenced& fence) const;
 

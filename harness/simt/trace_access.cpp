@@ -51,7 +51,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     return interval < all_over_before_ || (interval == interval_ && who == thread) ||
            (interval >= block_first_ && interval < interval_ && who != Cell::kGrid);
   };
-  if (c.in_flight || c.split != 0 || !over(c.write_interval, c.writer)) return false;
+  if (c.in_flight || c.by_agent || c.split != 0 || !over(c.write_interval, c.writer)) return false;
   if (write) {
     if (!over(c.read_interval, c.reader)) return false;
     c.defined = 0xF;
@@ -68,6 +68,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     c.read_sync = clocks_[me.warp].now;
     c.read_atomic = false;
   } else {
+    if (async_.on()) return false;
     const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_ ||
                                             (c.read_interval > interval_ && chunks_.empty()));
     if (!grid && c.read_interval != interval_) return false;

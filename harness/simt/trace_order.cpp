@@ -15,13 +15,17 @@ bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return unordered_at(interval) == nullptr;
   if (!is_of_my_block(interval)) return acquired(interval, who, sync);
   if (who == Cell::kGrid) return false;
+  if (AsyncOrder::is_agent(who)) return async_.is_over(executor_->lane->warp, interval, who, sync);
+  if (who == AsyncOrder::kSeveral) return readers_are_over(interval, sync);
   if (interval != interval_) return true;
+  if (async_.on() && async_.is_over(executor_->lane->warp, interval, who, sync)) return true;
   // Warps of a block may order themselves by fences and atomics too.
   if (who < ThreadSet().size() && acquired(interval, who, sync)) return true;
   if (warp_releases_in_ == interval_ && acquired_in_block(who, sync)) return true;
   const Lane& me = *executor_->lane;
   const WarpClock& clock = clocks_[me.warp];
-  if (who == Cell::kBlock) return false;
+  // Several readers are told apart once the block uses barriers of parts of it.
+  if (who == Cell::kBlock) return async_.on();
   if (who & Cell::kWarp) return (who & 0xFF) == me.warp && sync < std::max(clock.full, clock.any[me.lane]);
   if (who == me.thread) return true;
   if (who / 32 != me.warp) return false;
@@ -167,9 +171,12 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
     if (cell.in_flight && !(how & kAsync)) {
       Finding f{
           .kind = Kind::missing_wait,
-          .text =
-              "shared memory is read that an asynchronous copy may not have filled yet: the thread that "
-              "copied has not waited for it"};
+          .text = AsyncOrder::is_agent(cell.writer)
+                      ? "shared memory is read that a bulk copy may not have filled yet: the phase of the "
+                        "mbarrier that it completes is not over"
+                      : "shared memory is read that an asynchronous copy may not have filled yet: the thread "
+                        "that "
+                        "copied has not waited for it"};
       place(f, place_of(site));
       executor_->report(std::move(f));
     } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1) &&
@@ -279,6 +286,7 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     c.write_sync = clocks_[me.warp].now;
     c.write_site = site;
     c.write_atomic = atomic;
+    c.by_agent = c.by_agent && (AsyncOrder::is_agent(c.reader) || c.reader == AsyncOrder::kSeveral);
     return;
   }
   if (!atomic && c.write_atomic && c.write_interval >= launch_first_) {
@@ -296,6 +304,15 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     if (!same_block && grid_ != nullptr) {
       // Keep the first reader, so that readers need not change the cell.
       if (c.reader != Cell::kGrid) c.read_sync = std::exchange(c.reader, Cell::kGrid);
+      return;
+    }
+    if (same_block && shared && async_.on() && c.reader != Cell::kBlock) {
+      c.read_sync = async_.add_reader(c.reader, c.read_sync, thread, now);
+      c.reader = AsyncOrder::kSeveral;
+      c.by_agent = true;
+      c.read_atomic = c.read_atomic && atomic;
+      c.read_interval = interval_;
+      c.read_site = site;
       return;
     }
     if (!same_block) {

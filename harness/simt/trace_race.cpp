@@ -17,13 +17,39 @@ std::string triple(uint64_t k, const unsigned* sizes) {
          std::to_string(k / sizes[0] / sizes[1]) + ")";
 }
 
+/// Says what is missing between an agent's access and a later one.
+const char* why_agent(AgentKind kind) {
+  return kind == AgentKind::copies
+             ? ", and this thread knows of no wait for the phase that the copy completes"
+         : kind == AgentKind::products
+             ? ", and this thread knows of no wgmma.wait_group that has ended it"
+             : ", and this thread knows of no cp.async.bulk.wait_group that has ended it";
+}
+
 }  // namespace
+
+/// Names the readers of a set that are not ordered before the running thread.
+std::string Trace::readers_of(uint16_t set) const {
+  std::string products, warps;
+  for (const AsyncOrder::Reader& r : async_.readers(set)) {
+    if (AsyncOrder::is_agent(r.who)) {
+      if (!async_.is_over(executor_->lane->warp, interval_, r.who, r.sync))
+        products = why_agent(AsyncOrder::kind_of(r.who));
+    } else {
+      warps += (warps.empty() ? " (warps " : ", ") + std::to_string(r.who & 0xFF);
+    }
+  }
+  if (!products.empty()) return products;
+  return (warps.empty() ? "" : warps + ")") + " with no barrier between";
+}
 
 std::string Trace::who(uint32_t interval, uint16_t thread) const {
   if (thread == Cell::kGrid) return "other blocks";
   std::string text;
   if (is_of_another(interval)) text = "block " + triple(block_of(interval), executor_->grid_dim) + ", ";
-  if (thread == Cell::kBlock) return text + "other threads";
+  if (thread == Cell::kBlock || thread == AsyncOrder::kSeveral) return text + "other threads";
+  if (AsyncOrder::is_agent(thread))
+    return text + (AsyncOrder::kind_of(thread) == AgentKind::products ? "wgmma" : "a bulk copy");
   if (thread & Cell::kWarp) return text + "other lanes of warp " + std::to_string(thread & 0xFF);
   return text + "thread " + triple(thread, executor_->block_dim);
 }
@@ -43,7 +69,9 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
   const bool other_block = is_of_another(interval);
-  const std::string why = other_block ? " with nothing between the blocks that orders them"
+  const std::string why = AsyncOrder::is_agent(thread) ? why_agent(AsyncOrder::kind_of(thread))
+                          : other_block                ? " with nothing between the blocks that orders them"
+                          : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
                           : shared || interval == interval_ ? " with no barrier between"
                                                             : "";
   if (interval < launch_first_) {

@@ -8,8 +8,6 @@ namespace klab::hopper::bf16 {
 
 constexpr int kColumns = 256, kDepth = 64;  // of a tile
 
-#if !KLAB_SIMT
-
 namespace {  // a kernel is each file's own
 
 constexpr int kBoxes = kColumns / kSwizzled;  // of a tile of B
@@ -23,7 +21,7 @@ struct Job {
     __nv_bfloat16 b[kBoxes][kDepth * kSwizzled];  // [p][column]
   };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   static __device__ __forceinline__ void fetch(Tiles& to, const CUtensorMap* map_a, const CUtensorMap* map_b,
                                                int i, int j, int p, uint64_t* full) {
     fetch_box(to.a, map_a, i, p, full);
@@ -65,7 +63,5 @@ void multiply_matrices(const __nv_bfloat16* a, int64_t a_stride, const __nv_bflo
 }
 
 }  // namespace
-
-#endif
 
 }  // namespace klab::hopper::bf16

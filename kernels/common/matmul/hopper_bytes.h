@@ -6,8 +6,6 @@
 #include "kernels/common/matmul/persistent.h"
 #include "kernels/common/matmul/turn_bytes.h"
 
-#if !KLAB_SIMT
-
 namespace klab::hopper {
 
 /// All of a Job but multiply().
@@ -21,7 +19,7 @@ struct ByteJob {
     uint8_t b[columns * kDepth];            // [column][p]
   };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   static __device__ __forceinline__ void fetch(Tiles& to, const CUtensorMap* map_a, const CUtensorMap* map_b,
                                                int i, int j, int p, uint64_t* full) {
     fetch_box(to.a, map_a, i, p, full);
@@ -57,5 +55,3 @@ void multiply_matrices_along_k(const void* a, const void* turned, const float* s
 }
 
 }  // namespace klab::hopper
-
-#endif  // !KLAB_SIMT

@@ -21,8 +21,6 @@ namespace klab::hopper::persistent {
 
 constexpr int kRows = 128;
 
-#if !KLAB_SIMT
-
 constexpr int kThreads = 3 * kGroup;  // the first group fetches
 constexpr int kOuts = 2;              // boxes of sums that a warp stores at a time
 
@@ -38,7 +36,7 @@ struct Grid {
   int down, across;
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
 
 constexpr int kGroupRows = kRows / 2;
 constexpr int kHigh = 16;  // tiles of C that neighboring blocks have one under the other
@@ -123,7 +121,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     multiply(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
              const __grid_constant__ CUtensorMap map_c, const float* __restrict__ scale,
              float* __restrict__ c, int64_t m, int64_t n, int steps, Grid grid, bool boxes, bool pairs) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   KLAB_DYNAMIC_SHARED(unsigned char, bytes);
   auto& shared =
       *reinterpret_cast<Shared<Job>*>(bytes + (kPeriod - shared_address(bytes) % kPeriod) % kPeriod);
@@ -165,7 +163,5 @@ void multiply_matrices(const CUtensorMap& map_a, const CUtensorMap& map_b, const
                int((k + Job::kDepth - 1) / Job::kDepth), grid, boxes,
                n % 2 == 0 && reinterpret_cast<uintptr_t>(c) % 8 == 0);
 }
-
-#endif
 
 }  // namespace klab::hopper::persistent

@@ -8,11 +8,9 @@
 //           instructions are gone. mma.sync cannot fill Hopper's tensor cores, wgmma can. At least 1.4 times
 //           the parent at 2048.
 // NUMERICS  as the parent.
-// NEEDS     compute capability 9.0, and only that one; a GPU, since the host's executor knows neither wgmma
-//           nor TMA. 129 KB of shared memory; 2 bytes of device memory for each element of A and B.
+// NEEDS     compute capability 9.0, and only that one. 129 KB of shared memory; 2 bytes of device memory for each
+//           element of A and B.
 // SASS      HGMMA.BF16 UTMALDG; no LDSM LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/hopper.h"
 #include "reference/matmul/matmul.h"
@@ -21,12 +19,6 @@ namespace klab {
 namespace {
 
 constexpr int kTile = 128, kDepth = 64, kStages = 4;  // 64 elements are 128 bytes, the width of the swizzle
-
-#if KLAB_SIMT
-
-void run(const Matmul::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
 
 using namespace hopper;
 
@@ -42,27 +34,9 @@ struct Shared {
   uint64_t full[kStages], empty[kStages];
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
 
 constexpr int kGroupRows = kTile / 2;  // of C, in a group that multiplies
-
-// As multiply_bf16 of hopper.h, but B is K-major, too, and the sums are always added to.
-#define KLAB_FOUR(j) "+f"(d[j][0]), "+f"(d[j][1]), "+f"(d[j][2]), "+f"(d[j][3])
-__device__ __forceinline__ void multiply_64_128_16(float (&d)[16][4], uint64_t a, uint64_t b) {
-  asm volatile(
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, "
-      "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, "
-      "%43, "
-      "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, 1, 1, 1, 0, 0;\n"
-      : KLAB_FOUR(0), KLAB_FOUR(1), KLAB_FOUR(2), KLAB_FOUR(3), KLAB_FOUR(4), KLAB_FOUR(5), KLAB_FOUR(6),
-        KLAB_FOUR(7), KLAB_FOUR(8), KLAB_FOUR(9), KLAB_FOUR(10), KLAB_FOUR(11), KLAB_FOUR(12), KLAB_FOUR(13),
-        KLAB_FOUR(14), KLAB_FOUR(15)
-      : "l"(a), "l"(b));
-}
-#undef KLAB_FOUR
 
 /// The fetching thread: fills buffers as they become empty.
 __device__ __forceinline__ void fetch_all(Shared& shared, const CUtensorMap* map_a, const CUtensorMap* map_b,
@@ -85,7 +59,7 @@ __device__ __forceinline__ void multiply_all(Shared& shared, float (&sums)[16][4
     const uint64_t b = describe_k_major(shared.tiles[stage].b);
     multiply_begin();
 #pragma unroll
-    for (int p = 0; p < kDepth / 16; ++p) multiply_64_128_16(sums, a + p * kNextK, b + p * kNextK);
+    for (int p = 0; p < kDepth / 16; ++p) multiply_bf16_along_k(sums, a + p * kNextK, b + p * kNextK);
     multiply_commit();
     multiply_wait<0>();
     if (threadIdx.x % kGroup == 0) barrier_arrive(&shared.empty[stage]);
@@ -97,7 +71,7 @@ __device__ __forceinline__ void multiply_all(Shared& shared, float (&sums)[16][4
 __global__ void __launch_bounds__(kThreads)
     multiply(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
              float* __restrict__ c, int64_t m, int64_t n, int steps, int64_t across) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   KLAB_DYNAMIC_SHARED(unsigned char, bytes);
   const uint32_t skip = (kPeriod - shared_address(bytes) % kPeriod) % kPeriod;
   Shared& shared = *reinterpret_cast<Shared*>(bytes + skip);
@@ -175,8 +149,6 @@ void run(const Matmul::Args<float>& x) {
                map_of(a, rows, depth, kTile), map_of(b, columns, depth, kTile), x.c, m, n,
                int(depth / kDepth), columns / kTile);
 }
-
-#endif
 
 KLAB_VARIANT(Matmul,
              {.run = run,

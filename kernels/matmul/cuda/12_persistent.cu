@@ -9,8 +9,6 @@
 // NUMERICS  as the parent.
 // NEEDS     as the parent; 226 KB of shared memory.
 // SASS      HGMMA.64x256x16.BF16 UTMALDG UTMASTG USETMAXREG LDG.128; no LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"
@@ -19,12 +17,6 @@
 
 namespace klab {
 namespace {
-
-#if KLAB_SIMT
-
-void run(const Matmul::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
 
 /// A matrix [.., columns] and its rounded copy, rows of `stride` elements, a multiple of 8. `whole`: no edges, aligned to 16
 /// bytes.
@@ -88,8 +80,6 @@ void run(const Matmul::Args<float>& x) {
                blocks_of(a));
   hopper::bf16::multiply_matrices(a.to, a.stride, b.to, b.stride, x.c, m, n, k);
 }
-
-#endif
 
 KLAB_VARIANT(Matmul,
              {.run = run,

@@ -6,11 +6,8 @@
 // EXPECT    no factor passes through registers, and no thread computes addresses. But tiles of 128 x 128 bring as many bytes
 //           from L2 as the parent's, 268 MB at 2048 cubed, and those bind: at least 1.1 times the parent.
 // NUMERICS  as the parent.
-// NEEDS     compute capability 9.0, and only that one; a GPU, since the host's executor knows neither wgmma nor TMA. 129 KB
-//           of shared memory.
+// NEEDS     compute capability 9.0, and only that one. 129 KB of shared memory.
 // SASS      HGMMA.BF16 UTMALDG; no LDSM LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"
@@ -21,12 +18,6 @@ namespace klab {
 namespace {
 
 constexpr int kTile = 128, kDepth = 64, kStages = 4;
-
-#if KLAB_SIMT
-
-void run(const MatmulBf16::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
 
 using namespace hopper;
 
@@ -42,7 +33,7 @@ struct Shared {
   uint64_t full[kStages], empty[kStages];
 };
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
 
 constexpr int kGroupRows = kTile / 2;
 
@@ -85,7 +76,7 @@ __device__ __forceinline__ void multiply_all(Shared& shared, float (&sums)[kTile
 __global__ void __launch_bounds__(kThreads)
     multiply(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
              float* __restrict__ c, int64_t m, int64_t n, int steps, int64_t across, bool pairs) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   KLAB_DYNAMIC_SHARED(unsigned char, bytes);
   Shared& shared = *reinterpret_cast<Shared*>(bytes + (kPeriod - shared_address(bytes) % kPeriod) % kPeriod);
   const int group = int(threadIdx.x) / kGroup;
@@ -124,8 +115,6 @@ void run(const MatmulBf16::Args<float>& x) {
                int((k + kDepth - 1) / kDepth), across,
                n % 2 == 0 && reinterpret_cast<uintptr_t>(x.c) % 8 == 0);
 }
-
-#endif
 
 KLAB_VARIANT(MatmulBf16,
              {.run = run,

@@ -9,8 +9,6 @@
 // NUMERICS  as the parent.
 // NEEDS     as the parent; 226 KB of shared memory.
 // SASS      HGMMA.64x256x16.BF16 UTMALDG UTMASTG USETMAXREG; no LDSM LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/matmul/aligned_rows.h"
@@ -20,12 +18,6 @@
 namespace klab {
 namespace {
 
-#if KLAB_SIMT
-
-void run(const MatmulBf16::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
-
 void run(const MatmulBf16::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
@@ -33,8 +25,6 @@ void run(const MatmulBf16::Args<float>& x) {
   const AlignedRows<__nv_bfloat16> a(x.a, m, k), b(x.b, k, n);
   hopper::bf16::multiply_matrices(a.data(), a.stride(), b.data(), b.stride(), x.c, m, n, k);
 }
-
-#endif
 
 KLAB_VARIANT(MatmulBf16,
              {.run = run,

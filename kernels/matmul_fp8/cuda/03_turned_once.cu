@@ -7,10 +7,8 @@
 //           B takes some 5 us with the launch; the product fetches 134 MB from L2 at 2048 cubed, 13 us, and stores 17 MB, 4 us:
 //           at least ten times the parent.
 // NUMERICS  as the parent: sums of 128 depths apart.
-// NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory; device memory for B.
+// NEEDS     compute capability 9.0, and only that one. 226 KB of shared memory; device memory for B.
 // SASS      QGMMA.E4M3 UTMALDG UTMASTG USETMAXREG; no LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/hopper_bytes.h"
 #include "reference/matmul_fp8/matmul_fp8.h"
@@ -18,16 +16,10 @@
 namespace klab {
 namespace {
 
-#if KLAB_SIMT
-
-void run(const MatmulFp8::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
-
 using namespace hopper;
 
 struct Job : ByteJob<128, 6, float> {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], persistent::Ring<Job>& ring,
                                                   int group, int steps) {
 #pragma unroll
@@ -61,8 +53,6 @@ void run(const MatmulFp8::Args<float>& x) {
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   multiply_matrices_of_bytes<Job>(x.a, x.b, x.scale, x.c, m, n, k);
 }
-
-#endif
 
 KLAB_VARIANT(MatmulFp8,
              {.run = run,

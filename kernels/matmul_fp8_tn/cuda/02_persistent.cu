@@ -6,10 +6,8 @@
 // EXPECT    128 x 128 tiles fetch 134 MB from L2 at 2048 cubed, 128 x 256 fetch 100 MB, and their 128 tiles are one round of 132
 //           multiprocessors. wgmma takes 9 us, storing C 4 us behind it: some 16 us where the naive rung has a byte a request.
 // NUMERICS  sums of 128 depths apart, added in float.
-// NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory.
+// NEEDS     compute capability 9.0, and only that one. 226 KB of shared memory.
 // SASS      QGMMA.E4M3 UTMALDG UTMASTG USETMAXREG; no LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/hopper_bytes.h"
 #include "reference/matmul_fp8_tn/matmul_fp8_tn.h"
@@ -17,16 +15,10 @@
 namespace klab {
 namespace {
 
-#if KLAB_SIMT
-
-void run(const MatmulFp8Tn::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
-
 using namespace hopper;
 
 struct Job : ByteJob<256, 4, float> {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   static constexpr int kBlocks = kColumns / 16;  // of 8 columns, in a half
 
   static __device__ __forceinline__ void multiply(Sum (&sums)[2 * kBlocks][4], persistent::Ring<Job>& ring,
@@ -65,8 +57,6 @@ void run(const MatmulFp8Tn::Args<float>& x) {
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   multiply_matrices_along_k<Job>(x.a, x.b, x.scale, x.c, m, n, k);
 }
-
-#endif
 
 KLAB_VARIANT(MatmulFp8Tn, {.run = run,
                            .parent = "01_naive",

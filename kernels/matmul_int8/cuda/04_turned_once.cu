@@ -7,10 +7,8 @@
 //           for each at 2048 cubed, some 5 us with the launch; the product has 9 us of wgmma and stores 17 MB, 4 us:
 //           at least ten times the parent.
 // NUMERICS  as the parent.
-// NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory; device memory for B.
+// NEEDS     compute capability 9.0, and only that one. 226 KB of shared memory; device memory for B.
 // SASS      IGMMA.64x256x32 UTMALDG UTMASTG USETMAXREG; no LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/hopper_bytes.h"
 #include "reference/matmul_int8/matmul_int8.h"
@@ -18,16 +16,10 @@
 namespace klab {
 namespace {
 
-#if KLAB_SIMT
-
-void run(const MatmulInt8::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
-
 using namespace hopper;
 
 struct Job : ByteJob<256, 4, int> {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   /// Tiles are released when the wgmma that read them is over, which is known one step later.
   static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], persistent::Ring<Job>& ring,
                                                   int group, int steps) {
@@ -57,8 +49,6 @@ void run(const MatmulInt8::Args<float>& x) {
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   multiply_matrices_of_bytes<Job>(x.a, x.b, x.scale, x.c, m, n, k);
 }
-
-#endif
 
 KLAB_VARIANT(MatmulInt8,
              {.run = run,

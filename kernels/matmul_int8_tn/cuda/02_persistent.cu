@@ -4,10 +4,8 @@
 //           bytes as both factors lie, and each of two groups has 64 x 256 sums of 32 bits in registers.
 // EXPECT    the product alone of that rung: at 2048 cubed 9 us of wgmma, and C is stored in 4.
 // NUMERICS  exact sums in 32 bits; a conversion and a product.
-// NEEDS     compute capability 9.0, and only that one; a GPU. 226 KB of shared memory.
+// NEEDS     compute capability 9.0, and only that one. 226 KB of shared memory.
 // SASS      IGMMA.64x256x32 UTMALDG UTMASTG USETMAXREG; no LDL STL
-#include <stdexcept>
-
 #include "harness/core/registrar.h"
 #include "kernels/common/matmul/hopper_bytes.h"
 #include "reference/matmul_int8_tn/matmul_int8_tn.h"
@@ -15,16 +13,10 @@
 namespace klab {
 namespace {
 
-#if KLAB_SIMT
-
-void run(const MatmulInt8Tn::Args<float>&) { throw std::logic_error("wgmma and TMA run on a GPU only"); }
-
-#else
-
 using namespace hopper;
 
 struct Job : ByteJob<256, 4, int> {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if KLAB_HOPPER
   /// Tiles are released when the wgmma that read them is over, which is known one step later.
   static __device__ __forceinline__ void multiply(Sum (&sums)[kColumns / 8][4], persistent::Ring<Job>& ring,
                                                   int group, int steps) {
@@ -54,8 +46,6 @@ void run(const MatmulInt8Tn::Args<float>& x) {
   if (k == 0) return cuda::fill_zero(x.c, size_t(m * n) * sizeof(float));
   multiply_matrices_along_k<Job>(x.a, x.b, x.scale, x.c, m, n, k);
 }
-
-#endif
 
 KLAB_VARIANT(MatmulInt8Tn, {.run = run,
                             .parent = "01_naive",

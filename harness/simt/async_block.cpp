@@ -1,0 +1,652 @@
+#include "harness/simt/async_block.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+namespace {
+
+constexpr uint32_t kMostCount =
+    (1U << 20) - 1;  // of arrivals and of bytes (PTX manual, "Size and alignment of mbarrier")
+constexpr uint64_t kWord = 0x6D62617200000000U;  // what memory of an initialized barrier begins with
+constexpr unsigned kRounds = 64;                 // of waits that time out before a deadlock is reported
+
+std::string bytes_of(int64_t n) { return std::to_string(n) + " bytes"; }
+
+/// Writes or clears what a copy fills of shared memory.
+void fill(const CopyInFlight& c) {
+  for (const AsyncCopy& piece : c.pieces) {
+    std::memcpy(piece.to, piece.from, piece.filled);
+    std::memset(piece.to + piece.filled, 0, piece.bytes - piece.filled);
+  }
+  std::vector<char> line(c.row_bytes);
+  for (const BoxRow& row : c.rows) {
+    std::memset(line.data(), 0, line.size());
+    if (row.bytes > 0) std::memcpy(line.data() + row.lead, row.inside, row.bytes);
+    for (size_t at = 0; at < line.size(); at += 16)
+      std::memcpy(
+          reinterpret_cast<char*>(swizzled(reinterpret_cast<uintptr_t>(c.to) + row.offset + at, c.swizzle)),
+          line.data() + at, 16);
+  }
+}
+
+/// The other direction: elements outside the tensor are not written.
+void store(const CopyInFlight& c) {
+  std::vector<char> line(c.row_bytes);
+  for (const BoxRow& row : c.rows) {
+    for (size_t at = 0; at < line.size(); at += 16)
+      std::memcpy(line.data() + at,
+                  reinterpret_cast<const char*>(
+                      swizzled(reinterpret_cast<uintptr_t>(c.to) + row.offset + at, c.swizzle)),
+                  16);
+    if (row.bytes > 0) std::memcpy(row.inside, line.data() + row.lead, row.bytes);
+  }
+}
+
+}  // namespace
+
+AsyncBlock::AsyncBlock(Executor& executor)
+    : groups(executor), executor_(executor), registers_(executor.warps(), 0) {}
+
+Mbarrier& AsyncBlock::mbarrier_at(void* p, const char* what, const char* file, int line) {
+  const auto at = mbarriers_.find(p);
+  const std::string name = what;
+  if (at == mbarriers_.end())
+    executor_.abandon({.kind = Kind::uninitialized,
+                       .file = file,
+                       .line = line,
+                       .text = name + " at shared memory in which no mbarrier.init has made a barrier"});
+  Mbarrier& b = *at->second;
+  uint64_t word = 0;
+  std::memcpy(&word, p, sizeof word);
+  if (word != (kWord | b.agent))
+    executor_.abandon({.kind = Kind::barrier_misuse,
+                       .file = file,
+                       .line = line,
+                       .text = name + " on a barrier whose 8 bytes have been overwritten"});
+  const unsigned warp = executor_.lane->warp;
+  if (executor_.trace != nullptr && (b.known_to >> warp & 1) == 0) {
+    b.known_to |= 1U << warp;
+    if (!executor_.trace->comes_before_me(b.began))
+      executor_.report({.kind = Kind::shared_race,
+                        .file = file,
+                        .line = line,
+                        .text = name + " on a barrier that thread " + std::to_string(b.began.thread) +
+                                " of the block has initialized, with no barrier between"});
+  }
+  return b;
+}
+
+void AsyncBlock::init(void* p, uint32_t count, const char* file, int line) {
+  const auto fails = [&](Kind kind, const std::string& text) {
+    executor_.abandon({.kind = kind, .file = file, .line = line, .text = text});
+  };
+  if (reinterpret_cast<uintptr_t>(p) % 8 != 0)
+    fails(Kind::misaligned, "mbarrier.init at no multiple of 8 bytes");
+  if (!executor_.is_shared(p, 8))
+    fails(Kind::out_of_bounds, "mbarrier.init outside the block's shared memory");
+  if (count < 1 || count > kMostCount)
+    fails(Kind::barrier_misuse, "mbarrier.init with " + std::to_string(count) + " arrivals; 1 to " +
+                                    std::to_string(kMostCount) + " are possible");
+  auto& slot = mbarriers_[p];
+  if (slot != nullptr)
+    executor_.report({.kind = Kind::barrier_misuse,
+                      .file = file,
+                      .line = line,
+                      .text = "mbarrier.init of a barrier that is in use: mbarrier.inval must come first"});
+  slot = std::make_unique<Mbarrier>();
+  slot->at = static_cast<char*>(p);
+  slot->expected = slot->pending = count;
+  if (Trace* trace = executor_.trace; trace != nullptr) {
+    trace->access(p, 8, kWrite, __builtin_return_address(0));
+    slot->agent = trace->new_agent(AgentKind::copies);
+    slot->began = trace->now();
+    slot->known_to = 1U << executor_.lane->warp;
+  }
+  const uint64_t word = kWord | slot->agent;
+  std::memcpy(p, &word, sizeof word);
+}
+
+void AsyncBlock::invalidate(void* p, const char* file, int line) {
+  const Mbarrier& b = mbarrier_at(p, "mbarrier.inval", file, line);
+  if (!b.copies.empty())
+    executor_.report({.kind = Kind::barrier_misuse,
+                      .file = file,
+                      .line = line,
+                      .text = "mbarrier.inval of a barrier for which copies are in flight"});
+  std::memset(p, 0, 8);
+  mbarriers_.erase(p);
+}
+
+std::string AsyncBlock::state_of(const Mbarrier& b) const {
+  std::string text =
+      std::to_string(b.expected - b.pending) + " of " + std::to_string(b.expected) + " arrivals are made";
+  if (b.transactions > 0) text += ", and " + bytes_of(b.transactions) + " that are expected have not come";
+  if (b.transactions < 0) text += ", and " + bytes_of(-b.transactions) + " have come that nothing expects";
+  return text;
+}
+
+uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file,
+                            int line) {
+  moved();
+  if (how == Arrival::expect) transact(b, bytes, file, line);
+  const uint64_t state = uint64_t(b.phase) << 32 | b.pending;
+  if (count > b.pending) {
+    executor_.report({.kind = Kind::barrier_misuse,
+                      .file = file,
+                      .line = line,
+                      .text = "mbarrier.arrive beyond the arrivals that the phase expects: " + state_of(b)});
+    return state;
+  }
+  if (executor_.trace != nullptr) b.open.merge(executor_.trace->released());
+  b.pending -= count;
+  if (how == Arrival::drop) b.expected -= count;
+  end_phase_if_over(b);
+  return state;
+}
+
+void AsyncBlock::transact(Mbarrier& b, int64_t bytes, const char* file, int line) {
+  moved();
+  b.transactions += bytes;
+  if (std::abs(b.transactions) > int64_t(kMostCount))
+    executor_.abandon({.kind = Kind::barrier_misuse,
+                       .file = file,
+                       .line = line,
+                       .text = "the transaction count of an mbarrier goes beyond " +
+                               std::to_string(kMostCount) + " bytes"});
+  end_phase_if_over(b);
+}
+
+void AsyncBlock::end_phase_if_over(Mbarrier& b) {
+  if (b.pending != 0 || b.transactions != 0) return;
+  if (executor_.trace != nullptr) {
+    const size_t which = b.agent & 0xFFFU;
+    if (b.open.agents.size() <= which) b.open.agents.resize(which + 1, 0);
+    b.open.agents[which] = uint16_t(std::min<uint32_t>(b.phase + 1, 0xFFFF));
+  }
+  ++b.phase;
+  b.pending = b.expected;
+  b.over = std::exchange(b.open, {});
+  moved();
+  executor_.progressed();
+  executor_.wake(&b);
+  if (b.copies.empty()) return;
+  const CopyInFlight& left = b.copies.front();
+  executor_.report({.kind = Kind::barrier_misuse,
+                    .file = left.file,
+                    .line = left.line,
+                    .text =
+                        "the phase of an mbarrier is over while this copy to it is in flight: the bytes that "
+                        "the phase expects (expect_tx) are fewer than those of its copies"});
+}
+
+/// Lands one of the copies that the barrier waits for.
+void AsyncBlock::land(Mbarrier& b) {
+  const size_t which = mixed(executor_.seed() + ++turn_) % b.copies.size();
+  const CopyInFlight copy = std::move(b.copies[which]);
+  b.copies.erase(b.copies.begin() + std::ptrdiff_t(which));
+  fill(copy);
+  if (executor_.trace != nullptr) {
+    for (const AsyncCopy& piece : copy.pieces)
+      executor_.trace->agent_landed(piece.to, piece.bytes, uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)));
+    if (!copy.rows.empty())
+      executor_.trace->agent_landed(copy.to, copy.rows.size() * copy.row_bytes,
+                                    uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)));
+  }
+  b.transactions -= int64_t(copy.bytes);
+  b.pending -= std::min(copy.arrivals, b.pending);
+  end_phase_if_over(b);
+}
+
+void AsyncBlock::land_for_phase(Mbarrier& b) {
+  for (const uint32_t phase = b.phase; b.phase == phase && !b.copies.empty();) land(b);
+}
+
+template <class IsOver>
+bool AsyncBlock::wait(Mbarrier& b, IsOver is_over, const char* file, int line) {
+  if (!is_over()) land_for_phase(b);
+  while (!is_over())
+    if (!executor_.wait_until_woken(&b, "mbarrier.try_wait", file, line)) return false;
+  moved();
+  if (executor_.trace != nullptr) executor_.trace->acquired(b.over);
+  return true;
+}
+
+void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
+  moved();
+  if (!copy.rows.empty()) {
+    const char* const end = copy.to + copy.rows.size() * copy.row_bytes;
+    auto at = tiles_.lower_bound(copy.to);
+    if (at != tiles_.begin() && std::prev(at)->second.end > copy.to) --at;
+    while (at != tiles_.end() && at->first < end) at = tiles_.erase(at);
+    // A row of one piece looks the same under some swizzles, and rows shorter than a span are laid out in several ways.
+    if (copy.row_bytes >= 32 && copy.rows.size() > 1) tiles_[copy.to] = {end, copy.swizzle, copy.line};
+  }
+  b.copies.push_back(std::move(copy));
+}
+
+std::string AsyncBlock::other_swizzle(const void* p, unsigned swizzle) const {
+  const auto* c = static_cast<const char*>(p);
+  auto at = tiles_.upper_bound(c);
+  if (at == tiles_.begin()) return "";
+  const Tile& tile = (--at)->second;
+  if (c >= tile.end || tile.swizzle == swizzle) return "";
+  const auto name = [](unsigned s) {
+    return s == 0 ? std::string("no swizzle") : "a swizzle of " + bytes_of(16 << s);
+  };
+  return name(swizzle) + ", and the copy of line " + std::to_string(tile.line) +
+         " has written the tile with " + name(tile.swizzle);
+}
+
+void AsyncBlock::store_issued(const CopyInFlight& what) {
+  moved();
+  Stores& s = stores_[executor_.lane->thread];
+  if (s.groups.empty()) s.groups.emplace_back();
+  if (executor_.trace != nullptr && s.agent == 0) s.agent = executor_.trace->new_agent(AgentKind::stores);
+  s.groups.back().push_back(what);
+  if (executor_.trace == nullptr) return;
+  const auto number = uint16_t(std::min<size_t>(s.completed + s.groups.size() - 1, 0xFFFE));
+  executor_.trace->agent_reads(what.to, what.rows.size() * what.row_bytes, s.agent, number, what.pc,
+                               what.file, what.line);
+}
+
+void AsyncBlock::bulk_commit() {
+  Stores& s = stores_[executor_.lane->thread];
+  if (s.groups.empty()) s.groups.emplace_back();
+  s.groups.emplace_back();
+}
+
+void AsyncBlock::carry_out(Stores& s, size_t groups) {
+  for (size_t k = 0; k < groups; ++k)
+    for (const CopyInFlight& c : s.groups[k]) store(c);
+  s.groups.erase(s.groups.begin(), s.groups.begin() + std::ptrdiff_t(groups));
+  s.completed = uint16_t(std::min<size_t>(s.completed + groups, 0xFFFF));
+}
+
+void AsyncBlock::bulk_wait(int left) {
+  const auto at = stores_.find(executor_.lane->thread);
+  if (at == stores_.end()) return;
+  Stores& s = at->second;
+  const size_t committed = s.groups.empty() ? 0 : s.groups.size() - 1;
+  if (committed > size_t(left)) carry_out(s, committed - size_t(left));
+  if (executor_.trace != nullptr && s.agent != 0) executor_.trace->agent_known(s.agent, s.completed);
+}
+
+void AsyncBlock::named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line) {
+  const auto fails = [&](const std::string& text) {
+    executor_.abandon({.kind = Kind::barrier_misuse, .file = file, .line = line, .text = text});
+  };
+  const std::string name = waits ? "barrier.sync " : "barrier.arrive ";
+  if (id > 15) fails(name + std::to_string(id) + ": barriers have the numbers 0 to 15");
+  if (threads == 0 || threads % 32 != 0 || threads > 1024)
+    fails(name + std::to_string(id) + " for " + std::to_string(threads) +
+          " threads: a multiple of 32 is needed");
+  Named& b = named_[id];
+  moved();
+  if (b.arrived == 0) b.threads = threads, b.line = uint32_t(line);
+  if (b.threads != threads)
+    fails(name + std::to_string(id) + " for " + std::to_string(threads) + " threads, and at line " +
+          std::to_string(b.line) + " for " + std::to_string(b.threads));
+  if (executor_.trace != nullptr) b.clocks.merge(executor_.trace->released());
+  if (++b.arrived < b.threads) {
+    if (!waits) return;
+    while (!executor_.wait_until_woken(&b, "barrier.sync", file, line)) {
+    }
+  } else {
+    b.over = std::exchange(b.clocks, {});
+    b.arrived = 0;
+    executor_.progressed();
+    executor_.wake(&b);
+    if (!waits) return;
+  }
+  if (executor_.trace != nullptr) executor_.trace->acquired(b.over);
+}
+
+void AsyncBlock::set_registers(uint32_t count, bool more, const char* file, int line) {
+  const std::string name = std::string("setmaxnreg.") + (more ? "inc " : "dec ") + std::to_string(count);
+  const auto found = [&](const std::string& text) {
+    executor_.report({.kind = Kind::barrier_misuse, .file = file, .line = line, .text = name + text});
+  };
+  if (count < 24 || count > 256 || count % 8 != 0) return found(": a multiple of 8 from 24 to 256 is needed");
+  registers_[executor_.lane->warp] = count;
+  uint64_t all = 0;
+  for (const uint32_t r : registers_) all += uint64_t(32) * std::max(r, 24U);
+  const auto most = uint64_t(device_limits().registers_per_multiprocessor);
+  if (all > most)
+    found(" waits for ever: the warps of the block ask for " + std::to_string(all) +
+          " registers, and a multiprocessor has " + std::to_string(most));
+}
+
+bool AsyncBlock::advance() {
+  bool any = false, waits = false;
+  for (unsigned t = 0; t < executor_.threads(); ++t) {
+    Lane& l = executor_.lane_of(t / 32, t % 32);
+    if (l.state != State::blocked) continue;
+    const auto at = std::ranges::find_if(mbarriers_, [&](const auto& b) { return b.second.get() == l.slot; });
+    if (at == mbarriers_.end()) continue;
+    waits = true;
+    if (at->second->copies.empty()) continue;
+    land_for_phase(*at->second);
+    any = true;
+  }
+  if (any) return true;
+  // mbarrier.try_wait may end without its phase, after a time that the system chooses.
+  if (!waits || rounds_++ >= kRounds) return false;
+  for (unsigned t = 0; t < executor_.threads(); ++t) {
+    Lane& l = executor_.lane_of(t / 32, t % 32);
+    if (l.state != State::blocked ||
+        std::ranges::none_of(mbarriers_, [&](const auto& b) { return b.second.get() == l.slot; }))
+      continue;
+    l.timed_out = true;
+    l.state = State::ready;
+  }
+  return true;
+}
+
+Finding AsyncBlock::deadlock() const {
+  const Lane* one = nullptr;
+  unsigned waiting = 0, ended = 0;
+  for (unsigned t = 0; t < executor_.threads(); ++t) {
+    const Lane& l = executor_.lane_of(t / 32, t % 32);
+    ended += l.state == State::done;
+    if (l.state != State::blocked) continue;
+    if (one == nullptr) one = &l;
+    waiting += l.slot == one->slot;
+  }
+  std::string text = std::string(one->name) + " waits for ever, in " + std::to_string(waiting) + " threads";
+  for (const auto& [at, b] : mbarriers_)
+    if (b.get() == one->slot)
+      text += ": of phase " + std::to_string(b->phase) + " of its mbarrier " + state_of(*b);
+  for (size_t id = 0; id < named_.size(); ++id)
+    if (&named_[id] == one->slot)
+      text += ": " + std::to_string(named_[id].arrived) + " of " + std::to_string(named_[id].threads) +
+              " threads have arrived at barrier " + std::to_string(id);
+  if (std::string_view(one->name).starts_with("wgmma"))
+    text += ": only a part of the four warps has issued the products";
+  for (unsigned t = 0; t < executor_.threads(); ++t) {
+    const Lane& l = executor_.lane_of(t / 32, t % 32);
+    if (l.state == State::done || (l.state == State::blocked && l.slot == one->slot)) continue;
+    text += "; thread " + std::to_string(t) + " waits in " + l.name + " at line " + std::to_string(l.line);
+    break;
+  }
+  if (ended > 0) text += "; " + std::to_string(ended) + " threads have ended";
+  return executor_.placed({.kind = Kind::deadlock, .file = one->file, .line = one->line, .text = text}, one);
+}
+
+void AsyncBlock::block_ended() {
+  for (auto& [at, b] : mbarriers_) {
+    if (b->copies.empty()) continue;
+    const CopyInFlight& c = b->copies.front();
+    executor_.report({.kind = Kind::missing_wait,
+                      .file = c.file,
+                      .line = c.line,
+                      .text = "the block has ended while this copy to its shared memory was in flight"});
+  }
+  for (auto& [thread, s] : stores_) {
+    const auto open = std::ranges::find_if(s.groups, [](const auto& g) { return !g.empty(); });
+    if (open != s.groups.end())
+      executor_.report({.kind = Kind::missing_wait,
+                        .file = open->front().file,
+                        .line = open->front().line,
+                        .text = "the block has ended before this copy has read its shared memory: "
+                                "cp.async.bulk.wait_group must come first"});
+    carry_out(s, s.groups.size());
+  }
+  groups.block_ended();
+}
+
+// The functions that kernels call.
+
+namespace {
+
+AsyncBlock& block() { return running->async(); }
+
+// Addresses in PTX: dynamic memory lies behind the first 1024 bytes, which the system has; static variables of the module at the
+// end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond.
+constexpr uint32_t kDynamicAt = 1 << 10, kEnd = 1 << 18, kBeyond = 1 << 20;
+uint32_t static_window(const Executor& e) {
+  const size_t size = e.static_shared_bytes, own = reinterpret_cast<uintptr_t>(e.static_shared) % 1024;
+  const bool fits = kDynamicAt + e.launch->shared_bytes + size + 2048 <= kEnd;
+  return uint32_t((fits ? (kEnd - 1024 - size) / 1024 * 1024 : kBeyond) + own);
+}
+
+struct ElectSlot {
+  uint32_t leader;
+};
+void tell_leader(void* const* slots, unsigned present) {
+  for (unsigned i = 0; i < 32; ++i)
+    if (present >> i & 1) static_cast<ElectSlot*>(slots[i])->leader = unsigned(__builtin_ctz(present));
+}
+
+/// Checks and counts a copy's side in global memory.
+void engine(const CopyInFlight& c, bool write) {
+  Trace* const trace = running->trace;
+  if (trace == nullptr) return;
+  int64_t bytes = 0, sectors = 0;
+  for (const BoxRow& row : c.rows) {
+    if (row.bytes == 0) continue;
+    trace->copy_engine_accesses(row.inside, row.bytes, write, c.pc);
+    const auto from = reinterpret_cast<uintptr_t>(row.inside);
+    bytes += row.bytes;
+    sectors += int64_t((from + row.bytes - 1) / 32 - from / 32 + 1);
+  }
+  trace->copy_engine_counts(write, c.row_bytes, bytes, sectors, c.pc);
+}
+
+/// A copy's description; checks its alignment (PTX manual, "cp.async.bulk", "cp.async.bulk.tensor").
+CopyInFlight copy_of(const void* shared, const char* name, size_t alignment, const char* file, int line,
+                     const void* pc) {
+  CopyInFlight c;
+  c.to = static_cast<char*>(const_cast<void*>(shared));
+  c.file = file;
+  c.line = line;
+  c.pc = pc;
+  if (reinterpret_cast<uintptr_t>(shared) % alignment != 0)
+    running->abandon({.kind = Kind::misaligned,
+                      .file = file,
+                      .line = line,
+                      .text = std::string(name) + ": the address in shared memory is no multiple of " +
+                              std::to_string(alignment) + " bytes"});
+  return c;
+}
+
+void in_shared(const CopyInFlight& c, size_t bytes, const char* name) {
+  if (!running->is_shared(c.to, bytes))
+    running->abandon({.kind = Kind::out_of_bounds,
+                      .file = c.file,
+                      .line = c.line,
+                      .text = std::string(name) + " of " + std::to_string(bytes) +
+                              " bytes reaches beyond the block's shared memory"});
+}
+
+CopyInFlight bulk_copy(const void* shared, const void* global, uint32_t bytes, const char* file, int line,
+                       const void* pc) {
+  CopyInFlight c = copy_of(shared, "cp.async.bulk", 16, file, line, pc);
+  if (bytes % 16 != 0 || bytes == 0 || reinterpret_cast<uintptr_t>(global) % 16 != 0)
+    running->abandon({.kind = Kind::misaligned,
+                      .file = file,
+                      .line = line,
+                      .text = "cp.async.bulk of " + std::to_string(bytes) +
+                              " bytes: the number and both addresses are multiples of 16"});
+  in_shared(c, bytes, "cp.async.bulk");
+  c.row_bytes = c.bytes = bytes;
+  c.rows = {{0, 0, bytes, static_cast<char*>(const_cast<void*>(global))}};
+  return c;
+}
+
+CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, const int* at,
+                         const char* file, int line, const void* pc) {
+  CopyInFlight c = copy_of(shared, "cp.async.bulk.tensor", 128, file, line, pc);
+  TensorShape shape;
+  const auto fails = [&](const std::string& text) {
+    running->abandon(
+        {.kind = Kind::out_of_bounds, .file = file, .line = line, .text = "cp.async.bulk.tensor " + text});
+  };
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || !read_tensor_map(map, shape))
+    fails("with an address at which no tensor map lies (cuTensorMapEncodeTiled makes one)");
+  if (rank != shape.rank)
+    fails("of " + std::to_string(rank) + " dimensions with a map of " + std::to_string(shape.rank));
+  c.rows = rows_of_box(shape, at, &c.row_bytes);
+  c.bytes = shape.box_bytes();
+  c.swizzle = shape.swizzle;
+  in_shared(c, c.bytes, "cp.async.bulk.tensor");
+  return c;
+}
+
+void load(CopyInFlight c, void* barrier, const char* name) {
+  Mbarrier& b = block().mbarrier_at(barrier, name, c.file, c.line);
+  engine(c, false);
+  if (running->trace != nullptr)
+    running->trace->agent_writes(c.to, c.bytes, b.agent, uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)), c.pc);
+  block().copy_issued(b, std::move(c));
+}
+
+void issue_product(void* const* slots, unsigned present) {
+  Executor& ex = *running;
+  const auto* const* lanes = reinterpret_cast<const WarpGroups::Slot* const*>(slots);
+  if (present != ~0U) return;  // a lane that has ended: the warp cannot issue a product
+  ex.async().groups.issue(ex.lane->warp, lanes);
+}
+
+struct GroupSlot {
+  const char* file;
+  int line;
+};
+void fence_products(void* const*, unsigned) { running->async().groups.fence(running->lane->warp); }
+void commit_products(void* const* slots, unsigned present) {
+  const auto& s = *static_cast<GroupSlot*>(slots[__builtin_ctz(present)]);
+  running->async().groups.commit(running->lane->warp, s.file, s.line);
+}
+
+}  // namespace
+
+uint32_t shared_address(const void* p) {
+  const auto* c = static_cast<const char*>(p);
+  const Executor& e = *running;
+  const size_t off = size_t(c - e.static_shared);
+  if (off < e.static_shared_bytes) return uint32_t(static_window(e) + off);
+  return kDynamicAt + uint32_t(c - e.dynamic_shared);
+}
+
+void* shared_pointer(uint32_t address) {
+  const Executor& e = *running;
+  const uint32_t from = static_window(e);
+  return address >= from && address - from < e.static_shared_bytes
+             ? e.static_shared + (address - from)
+             : e.dynamic_shared + int32_t(address - kDynamicAt);
+}
+
+void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
+  block().init(p, count, file, line);
+}
+
+void mbarrier_invalidate(void* p, const char* file, int line) { block().invalidate(p, file, line); }
+
+uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, const char* file, int line) {
+  return block().arrive(block().mbarrier_at(p, "mbarrier.arrive", file, line), count, how, bytes, file, line);
+}
+
+void mbarrier_transact(void* p, int64_t bytes, const char* file, int line) {
+  block().transact(
+      block().mbarrier_at(p, bytes < 0 ? "mbarrier.complete_tx" : "mbarrier.expect_tx", file, line), bytes,
+      file, line);
+}
+
+bool mbarrier_wait(void* p, uint64_t state, const char* file, int line) {
+  Mbarrier& b = block().mbarrier_at(p, "mbarrier.test_wait", file, line);
+  return block().wait(
+      b, [&] { return b.phase != uint32_t(state >> 32); }, file, line);
+}
+
+bool mbarrier_wait_parity(void* p, uint32_t parity, const char* file, int line) {
+  Mbarrier& b = block().mbarrier_at(p, "mbarrier.try_wait", file, line);
+  return block().wait(
+      b, [&] { return (b.phase & 1) != (parity & 1); }, file, line);
+}
+
+void mbarrier_follows_copies(void* p, bool noinc, const char* file, int line) {
+  Mbarrier& b = block().mbarrier_at(p, "cp.async.mbarrier.arrive", file, line);
+  Lane& l = *running->lane;
+  CopyInFlight c;
+  c.file = file;
+  c.line = line;
+  c.arrivals = 1;
+  c.pieces = std::exchange(l.copies, {});
+  for (size_t& end : l.groups) end = 0;
+  if (!noinc) ++b.pending;
+  if (running->trace != nullptr)
+    for (const AsyncCopy& piece : c.pieces)
+      running->trace->agent_takes(piece.to, piece.bytes, b.agent,
+                                  uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)));
+  block().copy_issued(b, std::move(c));
+}
+
+void fence_proxy() {
+  if (running->trace != nullptr) running->trace->proxy_fenced();
+}
+
+void bulk_load(void* shared, const void* global, uint32_t bytes, void* barrier, const char* file, int line) {
+  load(bulk_copy(shared, global, bytes, file, line, __builtin_return_address(0)), barrier, "cp.async.bulk");
+}
+
+void bulk_store(void* global, const void* shared, uint32_t bytes, const char* file, int line) {
+  const CopyInFlight c = bulk_copy(shared, global, bytes, file, line, __builtin_return_address(0));
+  engine(c, true);
+  block().store_issued(c);
+}
+
+void tensor_load(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
+                 const char* file, int line) {
+  load(tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0)), barrier,
+       "cp.async.bulk.tensor");
+}
+
+void tensor_store(const CUtensorMap* map, int rank, const int* at, const void* shared, const char* file,
+                  int line) {
+  const CopyInFlight c = tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0));
+  engine(c, true);
+  block().store_issued(c);
+}
+
+void bulk_commit() { block().bulk_commit(); }
+
+void bulk_wait(int left) { block().bulk_wait(left); }
+
+void wgmma(const Wgmma& what, const WgmmaRegisters& d, const uint32_t* a_registers, uint64_t a, uint64_t b,
+           const char* file, int line) {
+  WarpGroups::Slot slot{&what, &d, a_registers, a, b, file, line, __builtin_return_address(0)};
+  running->wait_for_lanes(Meeting::matrix, ~0U, &slot, issue_product, "wgmma.mma_async", file, line);
+}
+
+void wgmma_fence(const char* file, int line) {
+  running->wait_for_lanes(Meeting::matrix, ~0U, nullptr, fence_products, "wgmma.fence", file, line);
+}
+
+void wgmma_commit(const char* file, int line) {
+  GroupSlot slot{file, line};
+  running->wait_for_lanes(Meeting::matrix, ~0U, &slot, commit_products, "wgmma.commit_group", file, line);
+}
+
+void wgmma_wait(int left, const char* file, int line) {
+  running->wait_for_lanes(Meeting::matrix, ~0U, nullptr, nullptr, "wgmma.wait_group", file, line);
+  block().groups.wait(left, file, line);
+}
+
+void named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line) {
+  block().named_barrier(id, threads, waits, file, line);
+}
+
+void set_registers(uint32_t count, bool more, const char* file, int line) {
+  block().set_registers(count, more, file, line);
+}
+
+bool elect(uint32_t mask, uint32_t* leader, const char* file, int line) {
+  ElectSlot slot{0};
+  running->wait_for_lanes(Meeting::vote, mask, &slot, tell_leader, "elect.sync", file, line);
+  if (leader != nullptr) *leader = slot.leader;
+  return slot.leader == running->lane->lane;
+}
+
+}  // namespace klab::simt

@@ -1,0 +1,126 @@
+// The asynchronous state of the running block: its barriers in shared memory, copies in flight, bulk groups, named barriers,
+// registers of its warps.
+//
+// A copy lands as late as a correct kernel allows: when a thread waits for the barrier that it completes, one copy after the
+// other in an order that the seed chooses, until the phase is over. So a barrier that expects too few bytes lets its waiters
+// go while copies are in flight, as a GPU may.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/simt/async_api.h"
+#include "harness/simt/async_order.h"
+#include "harness/simt/executor.h"
+#include "harness/simt/wgmma.h"
+
+namespace klab::simt {
+
+/// A copy to shared memory, or the arrival of earlier cp.async, that a barrier waits for.
+struct CopyInFlight {
+  char* to = nullptr;
+  size_t row_bytes = 0;
+  uint32_t swizzle = 0;
+  std::vector<BoxRow> rows;
+  size_t bytes = 0;               // counted on the barrier
+  std::vector<AsyncCopy> pieces;  // of cp.async
+  uint32_t arrivals = 0;
+  const char* file = "";
+  int line = 0;
+  const void* pc = nullptr;
+};
+
+/// A phase is over when no arrivals are pending and the transaction count is zero (PTX manual, "Phase of the mbarrier object").
+struct Mbarrier {
+  char* at = nullptr;
+  uint32_t expected = 0, pending = 0;
+  int64_t transactions = 0;  // bytes expected and not completed
+  uint32_t phase = 0;        // number of phases that are over
+  uint16_t agent = 0;        // of the copies that it waits for
+  AsyncOrder::Moment began;  // of the thread that initialized it
+  uint32_t known_to = 0;     // warps that are behind that
+  AsyncClocks open, over;    // what arrivals of the open phase, and of the last one, order
+  std::vector<CopyInFlight> copies;
+};
+
+class AsyncBlock {
+ public:
+  explicit AsyncBlock(Executor& executor);
+
+  /// Returns the barrier at an address; ends the launch if none was initialized there.
+  Mbarrier& mbarrier_at(void* p, const char* what, const char* file, int line);
+  void init(void* p, uint32_t count, const char* file, int line);
+  void invalidate(void* p, const char* file, int line);
+  uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file, int line);
+  void transact(Mbarrier& b, int64_t bytes, const char* file, int line);
+  /// Returns whether the phase is over, and waits for it while another thread can run.
+  template <class IsOver>
+  bool wait(Mbarrier& b, IsOver is_over, const char* file, int line);
+  void copy_issued(Mbarrier& b, CopyInFlight copy);
+
+  void store_issued(const CopyInFlight& store);
+  void bulk_commit();
+  void bulk_wait(int left);
+
+  void named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line);
+  void set_registers(uint32_t count, bool more, const char* file, int line);
+
+  /// Says by which swizzle the tile at an address was written, if by another than `swizzle`; else an empty string.
+  std::string other_swizzle(const void* p, unsigned swizzle) const;
+
+  /// No thread can go on: lands copies that threads wait for, or ends the waits that have a time limit. Returns whether a
+  /// thread can go on.
+  bool advance();
+  /// Says which threads wait for what.
+  Finding deadlock() const;
+  /// Reports what the block leaves in flight.
+  void block_ended();
+  /// A thread of the block has done something that others may wait for.
+  void moved() { rounds_ = 0; }
+
+  WarpGroups groups;
+
+ private:
+  struct Waiting {
+    const Mbarrier* barrier = nullptr;
+    uint32_t phase = 0;  // when it began to wait
+  };
+  /// Stores of a thread, read from shared memory when they are waited for.
+  struct Stores {
+    uint16_t agent = 0;
+    std::vector<std::vector<CopyInFlight>> groups;  // the last is open
+    uint16_t completed = 0;                         // groups whose stores have been carried out
+  };
+  struct Named {
+    uint32_t threads = 0, arrived = 0, line = 0;
+    AsyncClocks clocks, over;
+  };
+
+  void land(Mbarrier& b);
+  /// Lands copies until the phase is over or none are left.
+  void land_for_phase(Mbarrier& b);
+  void end_phase_if_over(Mbarrier& b);
+  void carry_out(Stores& s, size_t groups);
+  std::string state_of(const Mbarrier& b) const;
+
+  struct Tile {
+    const char* end;
+    unsigned swizzle;
+    int line;
+  };
+
+  Executor& executor_;
+  std::map<const char*, Tile> tiles_;  // by their begin: boxes that copies have written
+  std::map<const void*, std::unique_ptr<Mbarrier>> mbarriers_;
+  std::map<unsigned, Stores> stores_;  // by thread
+  std::array<Named, 16> named_;
+  std::vector<uint32_t> registers_;  // of a thread, by warp; 0: as launched
+  unsigned rounds_ = 0;              // in which waits have ended by their time limit and nothing has moved
+  uint64_t turn_ = 0;
+};
+
+}  // namespace klab::simt

@@ -1,0 +1,139 @@
+#include "harness/simt/tensor_map.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace klab::simt {
+namespace {
+
+constexpr uint32_t kMark = 0x7E50A3B1U;
+
+unsigned element_bytes(CUtensorMapDataType type) {
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+      return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+      return 2;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+    case CU_TENSOR_MAP_DATA_TYPE_INT64:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+      return 8;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+      return 4;
+  }
+  return 0;
+}
+
+std::string of(const char* array, unsigned d, uint64_t value) {
+  return std::string(array) + "[" + std::to_string(d) + "] is " + std::to_string(value);
+}
+
+/// The rules of the Driver API manual, "cuTensorMapEncodeTiled".
+std::string broken_rule(const CUtensorMap* map, const TensorTiling& t) {
+  const unsigned element = element_bytes(t.type);
+  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % 64 != 0)
+    return "tensorMap must lie at a multiple of 64 bytes";
+  if (element == 0) return "tensorDataType " + std::to_string(int(t.type)) + " is not known";
+  if (t.rank < 1 || t.rank > kMostDimensions)
+    return "tensorRank is " + std::to_string(t.rank) + ", and must be 1 to 5";
+  if (t.interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+    return "interleave is not modeled on the host: CU_TENSOR_MAP_INTERLEAVE_NONE is";
+  if (t.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
+    return "oobFill with NaN is not modeled on the host: CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE is";
+  if (unsigned(t.swizzle) > CU_TENSOR_MAP_SWIZZLE_128B)
+    return "swizzle " + std::to_string(int(t.swizzle)) + " is not known";
+  if (t.address == nullptr || reinterpret_cast<uintptr_t>(t.address) % 16 != 0)
+    return "globalAddress must be a multiple of 16 bytes";
+  for (unsigned d = 0; d < t.rank; ++d) {
+    if (t.sizes[d] < 1 || t.sizes[d] > uint64_t(1) << 32)
+      return of("globalDim", d, t.sizes[d]) + ", and must be 1 to 2^32";
+    if (t.box[d] < 1 || t.box[d] > 256) return of("boxDim", d, t.box[d]) + ", and must be 1 to 256";
+    if (t.steps[d] < 1 || t.steps[d] > 8) return of("elementStrides", d, t.steps[d]) + ", and must be 1 to 8";
+    if (d > 0 && (t.strides[d - 1] % 16 != 0 || t.strides[d - 1] >= uint64_t(1) << 40))
+      return of("globalStrides", d - 1, t.strides[d - 1]) + ", and must be a multiple of 16 below 2^40";
+  }
+  const uint64_t inner = uint64_t(t.box[0]) * element;
+  if (inner % 16 != 0)
+    return of("boxDim", 0, t.box[0]) + " elements of " + std::to_string(element) +
+           " bytes, and must be a multiple of 16 bytes";
+  const uint64_t span = t.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? inner : uint64_t(16) << int(t.swizzle);
+  if (inner > span)
+    return of("boxDim", 0, t.box[0]) + " elements are " + std::to_string(inner) +
+           " bytes, more than the swizzle of " + std::to_string(span) + " bytes";
+  return "";
+}
+
+}  // namespace
+
+size_t TensorShape::box_bytes() const {
+  size_t bytes = size_t(box[0]) * element;
+  for (int d = 1; d < rank; ++d) bytes *= size_t(box[d] + steps[d] - 1) / steps[d];
+  return bytes;
+}
+
+std::string encode_tiled(CUtensorMap* map, const TensorTiling& t) {
+  if (std::string rule = broken_rule(map, t); !rule.empty()) return rule;
+  TensorShape s;
+  s.mark = kMark;
+  s.rank = uint8_t(t.rank);
+  s.element = uint8_t(element_bytes(t.type));
+  s.swizzle = uint8_t(t.swizzle);
+  s.address = reinterpret_cast<uintptr_t>(t.address);
+  for (unsigned d = 0; d < t.rank; ++d) {
+    s.box[d] = uint16_t(t.box[d]);
+    s.steps[d] = uint8_t(t.steps[d]);
+    s.last[d] = uint32_t(t.sizes[d] - 1);
+    if (d > 0) s.strides[d - 1] = uint32_t(t.strides[d - 1] / 16);
+  }
+  static_assert(sizeof s <= sizeof(CUtensorMap));
+  std::memset(static_cast<void*>(map), 0, sizeof *map);
+  std::memcpy(static_cast<void*>(map), &s, sizeof s);
+  return "";
+}
+
+bool read_tensor_map(const CUtensorMap* map, TensorShape& shape) {
+  std::memcpy(static_cast<void*>(&shape), map, sizeof shape);
+  return shape.mark == kMark && shape.rank >= 1 && shape.rank <= kMostDimensions;
+}
+
+std::vector<BoxRow> rows_of_box(const TensorShape& s, const int* at, size_t* row_bytes) {
+  // Elements of dimension 0 lie next to each other: its step has no effect (Driver API, "elementStrides").
+  const int64_t first = at[0], end = std::min<int64_t>(first + s.box[0], int64_t(s.last[0]) + 1);
+  const int64_t begin = std::max<int64_t>(first, 0);
+  *row_bytes = size_t(s.box[0]) * s.element;
+  std::vector<BoxRow> rows;
+  int count[kMostDimensions] = {1, 1, 1, 1, 1}, k[kMostDimensions] = {};
+  size_t all = 1;
+  for (int d = 1; d < s.rank; ++d) {
+    count[d] = (s.box[d] + s.steps[d] - 1) / s.steps[d];
+    all *= size_t(count[d]);
+  }
+  rows.reserve(all);
+  for (size_t r = 0; r < all; ++r) {
+    BoxRow row{uint32_t(r * *row_bytes), 0, 0, nullptr};
+    bool inside = begin < end;
+    int64_t offset = begin * s.element;
+    for (int d = 1; d < s.rank; ++d) {
+      const int64_t x = int64_t(at[d]) + int64_t(k[d]) * s.steps[d];
+      inside = inside && x >= 0 && x <= int64_t(s.last[d]);
+      offset += x * (int64_t(s.strides[d - 1]) * 16);
+    }
+    if (inside) {
+      row.lead = uint32_t((begin - first) * s.element);
+      row.bytes = uint32_t((end - begin) * s.element);
+      row.inside = reinterpret_cast<char*>(s.address) + offset;
+    }
+    rows.push_back(row);
+    for (int d = 1; d < s.rank && ++k[d] == count[d]; ++d) k[d] = 0;
+  }
+  return rows;
+}
+
+}  // namespace klab::simt

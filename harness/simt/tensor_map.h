@@ -1,0 +1,112 @@
+// Tensor maps: the description of a tensor in device memory by which copies of boxes find their elements (CUDA Driver API,
+// "Tensor Map Object Management"). Has the driver's names, so that a kernel's host code is the same here and on a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+extern "C" {
+typedef uint32_t cuuint32_t;
+typedef uint64_t cuuint64_t;
+
+typedef struct CUtensorMap_st {
+  alignas(64) cuuint64_t opaque[16];
+} CUtensorMap;
+
+typedef enum CUtensorMapDataType_enum {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32,
+  CU_TENSOR_MAP_DATA_TYPE_INT32,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64,
+  CU_TENSOR_MAP_DATA_TYPE_INT64,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ
+} CUtensorMapDataType;
+typedef enum CUtensorMapInterleave_enum {
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  CU_TENSOR_MAP_INTERLEAVE_16B,
+  CU_TENSOR_MAP_INTERLEAVE_32B
+} CUtensorMapInterleave;
+typedef enum CUtensorMapSwizzle_enum {
+  CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_32B,
+  CU_TENSOR_MAP_SWIZZLE_64B,
+  CU_TENSOR_MAP_SWIZZLE_128B
+} CUtensorMapSwizzle;
+typedef enum CUtensorMapL2promotion_enum {
+  CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+} CUtensorMapL2promotion;
+typedef enum CUtensorMapFloatOOBfill_enum {
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+} CUtensorMapFloatOOBfill;
+}
+
+namespace klab::simt {
+
+inline constexpr int kMostDimensions = 5;
+
+/// The arguments of cuTensorMapEncodeTiled. Dimension 0 is the one whose elements are neighbors; strides are bytes, from
+/// dimension 1 on.
+struct TensorTiling {
+  CUtensorMapDataType type;
+  unsigned rank;
+  void* address;
+  const cuuint64_t *sizes, *strides;
+  const cuuint32_t *box, *steps;
+  CUtensorMapInterleave interleave;
+  CUtensorMapSwizzle swizzle;
+  CUtensorMapFloatOOBfill fill;
+};
+
+/// Sets the map. Returns an empty string, or the rule of the driver's manual that the arguments break (the map stays as it
+/// is).
+std::string encode_tiled(CUtensorMap* map, const TensorTiling& what);
+
+/// A map's content.
+struct TensorShape {
+  uint32_t mark = 0;  // tells a map from other memory
+  uint8_t rank = 0, element = 0 /* bytes */, swizzle = 0, steps[kMostDimensions] = {};
+  uint16_t box[kMostDimensions] = {};
+  uint64_t address = 0;
+  uint32_t last[kMostDimensions] = {};         // size - 1
+  uint32_t strides[kMostDimensions - 1] = {};  // in 16 bytes
+
+  /// Bytes that a box fills in shared memory.
+  size_t box_bytes() const;
+};
+
+/// Reads a map; false if the memory does not hold one.
+bool read_tensor_map(const CUtensorMap* map, TensorShape& shape);
+
+/// A row of a box: neighbors in the tensor and, before the swizzle, in shared memory.
+struct BoxRow {
+  uint32_t offset;       // of the row in shared memory, bytes
+  uint32_t lead, bytes;  // `lead` bytes outside the tensor, then `bytes` inside, then none again
+  char* inside;          // in device memory; nullptr if bytes is 0
+};
+/// Returns the rows of the box whose first element has the coordinates `at`, and the length of one in bytes.
+std::vector<BoxRow> rows_of_box(const TensorShape& shape, const int* at, size_t* row_bytes);
+
+/// Returns the place of a 16-byte piece of shared memory under a swizzle (PTX manual, "Swizzling modes"): bits 4 to 6 of the
+/// address change by bits 7 to 9 at 128 bytes, fewer of them at 64 and 32.
+inline uintptr_t swizzled(uintptr_t address, unsigned swizzle) {
+  const uintptr_t bits = swizzle == CU_TENSOR_MAP_SWIZZLE_128B  ? 7
+                         : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 3
+                         : swizzle == CU_TENSOR_MAP_SWIZZLE_32B ? 1
+                                                                : 0;
+  return address ^ (address >> 7 & bits) << 4;
+}
+
+}  // namespace klab::simt
