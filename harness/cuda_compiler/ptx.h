@@ -1,6 +1,6 @@
 // Translates inline PTX to C++, statement by statement. Supports the instructions that programs write because
-// CUDA C++ has no name for them (PTX manual, "Instruction Set"): straight-line code with registers, memory,
-// warps and matrices, but no branches.
+// CUDA C++ has no name for them (PTX manual, "Instruction Set"): registers, memory, warps, matrices, asynchronous copies and
+// barriers, and branches to labels of the same statement.
 #pragma once
 
 #include <string>

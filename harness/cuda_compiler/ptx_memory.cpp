@@ -71,7 +71,7 @@ std::string copied_memory(const PtxInstruction& i, const PtxNames& n) {
   if (i.has("wait_all")) return "::klab::simt::copy_async_commit(); ::klab::simt::copy_async_wait(0);";
   if (i.has("wait_group") && i.operands.size() == 1)
     return "::klab::simt::copy_async_wait(" + n.as("int", i.operands[0]) + ");";
-  if (i.has("bulk") || i.has("mbarrier") || !ptx_shared(i) || i.operands.size() < 3) return "";
+  if (!ptx_shared(i) || i.operands.size() < 3) return "";
   std::string filled = n.as("unsigned", i.operands[2]);
   // The number of bytes may be followed by the number that is copied, or by a cache policy, which has no
   // effect here.
@@ -97,12 +97,11 @@ std::string ptx_memory(const PtxInstruction& i, const PtxNames& n) {
   const std::string& op = i.op();
   if (op == "ld" || op == "ldu" || op == "st") return moved_memory(i, n);
   if (op == "atom" || op == "red") return atomic_of(i, n);
-  if (op == "cp" && i.has("async")) return copied_memory(i, n);
+  if (op == "cp" && i.has("async") && !i.has("bulk") && !i.has("mbarrier")) return copied_memory(i, n);
   if (op == "cvta") return address_of(i, n);
   if (op == "prefetch" || op == "prefetchu" || op == "discard" || op == "applypriority") return ";";
   if (op == "createpolicy" && !i.operands.empty()) return n.set(i.operands[0], "0ull");
-  if (op == "membar" || op == "fence") {
-    if (i.has("proxy")) return ";";
+  if (op == "membar" || (op == "fence" && !i.has("proxy") && !i.has("mbarrier_init"))) {
     return i.has("cta")   ? "__threadfence_block();"
            : i.has("sys") ? "__threadfence_system();"
                           : "__threadfence();";

@@ -51,5 +51,6 @@ std::string ptx_arithmetic(const PtxInstruction& i, const PtxNames& n);
 std::string ptx_memory(const PtxInstruction& i, const PtxNames& n);
 std::string ptx_matrices(const PtxInstruction& i, const PtxNames& n);
 std::string ptx_warp(const PtxInstruction& i, const PtxNames& n);
+std::string ptx_async(const PtxInstruction& i, const PtxNames& n);
 
 }  // namespace klab::cuda_compiler

@@ -1,5 +1,7 @@
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
+#include <set>
 #include <stdexcept>
 
 #include "harness/cuda_compiler/ptx.h"
@@ -96,8 +98,32 @@ std::string ptx_declared(const std::string& text, PtxNames& names) {
   return code;
 }
 
+/// Name of a label in C++. `%=` makes a name unique in nvcc's output; here a label belongs to its statement anyway.
+std::string ptx_label(const std::string& name) {
+  std::string label = "klab_label_";
+  for (const char c : ptx_trimmed(name)) label += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return label;
+}
+
+/// Splits "name: instruction"; the position of the colon, or npos.
+size_t ptx_colon(const std::string& text) {
+  size_t k = 0;
+  while (k < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[k])) != 0 || std::strchr("_$%=", text[k]) != nullptr))
+    ++k;
+  size_t colon = k;
+  while (colon < text.size() && text[colon] == ' ') ++colon;
+  const bool one =
+      colon < text.size() && text[colon] == ':' && (colon + 1 == text.size() || text[colon + 1] != ':');
+  return k > 0 && one ? colon : std::string::npos;
+}
+
 std::string ptx_translated(const std::string& text, PtxNames& names) {
   if (text.starts_with(".reg")) return ptx_declared(text, names);
+  if (const size_t colon = ptx_colon(text); colon != std::string::npos) {
+    const std::string rest = ptx_trimmed(text.substr(colon + 1));
+    return ptx_label(text.substr(0, colon)) + ":; " + (rest.empty() ? "" : ptx_translated(rest, names));
+  }
   if (text[0] == '@') {
     const size_t space = text.find(' ');
     if (space == std::string::npos) throw std::invalid_argument(text);
@@ -106,8 +132,9 @@ std::string ptx_translated(const std::string& text, PtxNames& names) {
   }
   const PtxInstruction i = ptx_parsed(text);
   if (i.parts.empty()) throw std::invalid_argument(text);
+  if (i.op() == "bra" && i.operands.size() == 1) return "goto " + ptx_label(i.operands[0]) + ";";
   try {
-    for (const auto part : {ptx_arithmetic, ptx_memory, ptx_matrices, ptx_warp})
+    for (const auto part : {ptx_arithmetic, ptx_memory, ptx_matrices, ptx_warp, ptx_async})
       if (std::string code = part(i, names); !code.empty()) return code;
   } catch (const std::invalid_argument& e) {
     throw std::invalid_argument(text + ": " + e.what());
@@ -119,9 +146,26 @@ std::string ptx_translated(const std::string& text, PtxNames& names) {
 
 std::string translate_ptx(const std::string& text) {
   PtxNames names;
-  std::string code;
-  for (const std::string& s : ptx_statements(text)) code += ptx_translated(s, names) + " ";
+  // Declarations come first, so that no branch enters their scope; a branch goes to a label of the same statement.
+  std::string declarations, code, labels;
+  std::set<std::string> known, wanted;
+  for (const std::string& s : ptx_statements(text)) {
+    (s.starts_with(".reg") ? declarations : code) += ptx_translated(s, names) + " ";
+    if (const size_t colon = ptx_colon(s); colon != std::string::npos) {
+      if (!known.insert(ptx_label(s.substr(0, colon))).second) throw std::invalid_argument(s);
+      labels += (labels.empty() ? "" : ", ") + ptx_label(s.substr(0, colon));
+    }
+    if (const size_t goes = s.find("bra");
+        goes == 0 || (s[0] == '@' && goes != std::string::npos && s[goes - 1] == ' '))
+      if (const PtxInstruction i = ptx_parsed(s.substr(goes));
+          i.op() == "bra" && i.operands.size() == 1 && wanted.insert(ptx_label(i.operands[0])).second &&
+          text.find(i.operands[0] + ":") == std::string::npos &&
+          text.find(i.operands[0] + " :") == std::string::npos)
+        throw std::invalid_argument(s + ": the label is not in this statement");
+  }
+  code = declarations + code;
   if (code.find("klab_carry") != std::string::npos) code = "bool klab_carry = false; " + code;
+  if (!labels.empty()) code = "__label__ " + labels + "; " + code;
   return code;
 }
 

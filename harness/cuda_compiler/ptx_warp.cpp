@@ -123,12 +123,10 @@ std::string ptx_warp(const PtxInstruction& i, const PtxNames& n) {
                                     n.as(ptx_type_of(i), i.operands[1]) + ")");
   if ((op == "bar" && i.has("warp")) && i.operands.size() == 1)
     return "__syncwarp(" + n.as("unsigned", i.operands[0]) + ");";
-  // Barrier 0 of the whole block. CUDA C++ has no name for other barriers, or for barriers of a part of a
-  // block.
   if ((op == "bar" || op == "barrier") && i.has("sync") && i.operands.size() == 1 && i.operands[0] == "0")
     return "__syncthreads();";
   if (op == "nanosleep") return "__nanosleep(0);";
-  if (op == "griddepcontrol" || op == "pragma" || op == "setmaxnreg") return ";";
+  if (op == "griddepcontrol" || op == "pragma") return ";";
   if (op == "trap") return "__trap();";
   return "";
 }

@@ -6,6 +6,7 @@
 
 #include "harness/cuda_program/children.h"
 #include "harness/cuda_program/state.h"
+#include "harness/simt/async_api.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -336,19 +337,6 @@ unsigned klab_is_shared(const void* p) {
   return (c >= e.static_shared && c < e.static_shared + e.static_shared_bytes) ||
          (c >= e.dynamic_shared && c < e.dynamic_shared + e.launch->shared_bytes);
 }
-// Addresses of shared memory as 32-bit numbers, as in PTX: static variables from kStaticAt on, the dynamic
-// array from kDynamicAt on.
-constexpr unsigned kStaticAt = 1 << 10, kDynamicAt = 1 << 20;
-unsigned klab_shared_address(const void* p) {
-  const auto* c = static_cast<const char*>(p);
-  const simt::Executor& e = *simt::running;
-  if (c >= e.static_shared && c < e.static_shared + e.static_shared_bytes)
-    return kStaticAt + unsigned(c - e.static_shared);
-  return kDynamicAt + unsigned(c - e.dynamic_shared);
-}
-void* klab_shared_pointer(unsigned address) {
-  const simt::Executor& e = *simt::running;
-  return address < kDynamicAt ? e.static_shared + (address - kStaticAt)
-                              : e.dynamic_shared + (address - kDynamicAt);
-}
+unsigned klab_shared_address(const void* p) { return simt::shared_address(p); }
+void* klab_shared_pointer(unsigned address) { return simt::shared_pointer(address); }
 }

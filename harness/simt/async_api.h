@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "harness/simt/tensor_map.h"
+#include "harness/simt/tensor_map_types.h"
 
 namespace klab::simt {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -79,7 +80,7 @@ Mbarrier& AsyncBlock::mbarrier_at(void* p, const char* what, const char* file, i
   return b;
 }
 
-void AsyncBlock::init(void* p, uint32_t count, const char* file, int line) {
+void AsyncBlock::init(void* p, uint32_t count, const char* file, int line, const void* pc) {
   const auto fails = [&](Kind kind, const std::string& text) {
     executor_.abandon({.kind = kind, .file = file, .line = line, .text = text});
   };
@@ -100,7 +101,7 @@ void AsyncBlock::init(void* p, uint32_t count, const char* file, int line) {
   slot->at = static_cast<char*>(p);
   slot->expected = slot->pending = count;
   if (Trace* trace = executor_.trace; trace != nullptr) {
-    trace->access(p, 8, kWrite, __builtin_return_address(0));
+    trace->barrier_written(slot->at, pc);
     slot->agent = trace->new_agent(AgentKind::copies);
     slot->began = trace->now();
     slot->known_to = 1U << executor_.lane->warp;
@@ -217,6 +218,7 @@ bool AsyncBlock::wait(Mbarrier& b, IsOver is_over, const char* file, int line) {
 void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
   moved();
   if (!copy.rows.empty()) {
+    std::memset(copy.to, 0xFF, copy.rows.size() * copy.row_bytes);  // who does not wait reads NaNs
     const char* const end = copy.to + copy.rows.size() * copy.row_bytes;
     auto at = tiles_.lower_bound(copy.to);
     if (at != tiles_.begin() && std::prev(at)->second.end > copy.to) --at;
@@ -258,11 +260,11 @@ void AsyncBlock::bulk_commit() {
   s.groups.emplace_back();
 }
 
-void AsyncBlock::carry_out(Stores& s, size_t groups) {
-  for (size_t k = 0; k < groups; ++k)
+void AsyncBlock::carry_out(Stores& s, size_t count) {
+  for (size_t k = 0; k < count; ++k)
     for (const CopyInFlight& c : s.groups[k]) store(c);
-  s.groups.erase(s.groups.begin(), s.groups.begin() + std::ptrdiff_t(groups));
-  s.completed = uint16_t(std::min<size_t>(s.completed + groups, 0xFFFF));
+  s.groups.erase(s.groups.begin(), s.groups.begin() + std::ptrdiff_t(count));
+  s.completed = uint16_t(std::min<size_t>(s.completed + count, 0xFFFF));
 }
 
 void AsyncBlock::bulk_wait(int left) {
@@ -404,12 +406,23 @@ namespace {
 AsyncBlock& block() { return running->async(); }
 
 // Addresses in PTX: dynamic memory lies behind the first 1024 bytes, which the system has; static variables of the module at the
-// end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond.
+// end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond. Multiples of 1024 are those of
+// the host's addresses.
 constexpr uint32_t kDynamicAt = 1 << 10, kEnd = 1 << 18, kBeyond = 1 << 20;
-uint32_t static_window(const Executor& e) {
-  const size_t size = e.static_shared_bytes, own = reinterpret_cast<uintptr_t>(e.static_shared) % 1024;
-  const bool fits = kDynamicAt + e.launch->shared_bytes + size + 2048 <= kEnd;
-  return uint32_t((fits ? (kEnd - 1024 - size) / 1024 * 1024 : kBeyond) + own);
+
+struct StaticWindow {
+  uint32_t first;     // address of the first variable
+  size_t bytes;       // without dynamic memory, which is a variable of a program
+  size_t hole, skip;  // offset of that, and its bytes
+};
+StaticWindow static_window(const Executor& e) {
+  const size_t at = size_t(e.arena - e.static_shared);
+  const bool holds_dynamic = e.arena != nullptr && at < e.static_shared_bytes;
+  const size_t skip = holds_dynamic ? kProgramArena : 0, bytes = e.static_shared_bytes - skip;
+  const bool fits = kDynamicAt + e.launch->shared_bytes + bytes + 2048 <= kEnd;
+  const size_t own = reinterpret_cast<uintptr_t>(e.static_shared) % 1024;
+  return {uint32_t((fits ? (kEnd - 1024 - bytes) / 1024 * 1024 : kBeyond) + own), bytes,
+          holds_dynamic ? at : e.static_shared_bytes, skip};
 }
 
 struct ElectSlot {
@@ -506,7 +519,12 @@ void load(CopyInFlight c, void* barrier, const char* name) {
 void issue_product(void* const* slots, unsigned present) {
   Executor& ex = *running;
   const auto* const* lanes = reinterpret_cast<const WarpGroups::Slot* const*>(slots);
-  if (present != ~0U) return;  // a lane that has ended: the warp cannot issue a product
+  const WarpGroups::Slot& one = *lanes[__builtin_ctz(present)];
+  if (present != ~0U)
+    ex.end_launch({.kind = Kind::in_flight,
+                   .file = one.file,
+                   .line = one.line,
+                   .text = "wgmma needs all 32 lanes of a warp, and some have ended or do not exist"});
   ex.async().groups.issue(ex.lane->warp, lanes);
 }
 
@@ -525,21 +543,25 @@ void commit_products(void* const* slots, unsigned present) {
 uint32_t shared_address(const void* p) {
   const auto* c = static_cast<const char*>(p);
   const Executor& e = *running;
-  const size_t off = size_t(c - e.static_shared);
-  if (off < e.static_shared_bytes) return uint32_t(static_window(e) + off);
-  return kDynamicAt + uint32_t(c - e.dynamic_shared);
+  const size_t dynamic = size_t(c - e.dynamic_shared), off = size_t(c - e.static_shared);
+  if (dynamic >= (e.arena != nullptr ? kProgramArena : e.launch->shared_bytes) &&
+      off < e.static_shared_bytes) {
+    const StaticWindow window = static_window(e);
+    return uint32_t(window.first + (off < window.hole ? off : off - window.skip));
+  }
+  return kDynamicAt + uint32_t(dynamic);
 }
 
 void* shared_pointer(uint32_t address) {
   const Executor& e = *running;
-  const uint32_t from = static_window(e);
-  return address >= from && address - from < e.static_shared_bytes
-             ? e.static_shared + (address - from)
-             : e.dynamic_shared + int32_t(address - kDynamicAt);
+  const StaticWindow window = static_window(e);
+  const size_t off = size_t(address) - window.first;
+  if (address < window.first || off >= window.bytes) return e.dynamic_shared + int32_t(address - kDynamicAt);
+  return e.static_shared + (off < window.hole ? off : off + window.skip);
 }
 
 void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
-  block().init(p, count, file, line);
+  block().init(p, count, file, line, __builtin_return_address(0));
 }
 
 void mbarrier_invalidate(void* p, const char* file, int line) { block().invalidate(p, file, line); }

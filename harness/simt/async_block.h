@@ -16,6 +16,7 @@
 #include "harness/simt/async_api.h"
 #include "harness/simt/async_order.h"
 #include "harness/simt/executor.h"
+#include "harness/simt/tensor_map.h"
 #include "harness/simt/wgmma.h"
 
 namespace klab::simt {
@@ -53,7 +54,7 @@ class AsyncBlock {
 
   /// Returns the barrier at an address; ends the launch if none was initialized there.
   Mbarrier& mbarrier_at(void* p, const char* what, const char* file, int line);
-  void init(void* p, uint32_t count, const char* file, int line);
+  void init(void* p, uint32_t count, const char* file, int line, const void* pc);
   void invalidate(void* p, const char* file, int line);
   uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file, int line);
   void transact(Mbarrier& b, int64_t bytes, const char* file, int line);
@@ -104,7 +105,7 @@ class AsyncBlock {
   /// Lands copies until the phase is over or none are left.
   void land_for_phase(Mbarrier& b);
   void end_phase_if_over(Mbarrier& b);
-  void carry_out(Stores& s, size_t groups);
+  void carry_out(Stores& s, size_t count);
   std::string state_of(const Mbarrier& b) const;
 
   struct Tile {

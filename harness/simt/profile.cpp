@@ -48,6 +48,7 @@ void Profile::add(const Site& o) {
   s.one_address = s.one_address && o.one_address;
   if (s.stride == 0) s.stride = o.stride;
   s.is_volatile = s.is_volatile || o.is_volatile;
+  s.async = s.async || o.async;
   s.counts.add(o.counts);
   s.compiled_known = s.compiled_known || o.compiled_known;
   s.compiled_widths |= o.compiled_widths;

@@ -133,6 +133,8 @@ class Trace {
   /// reported at `file`:`line`, and ends the check: false.
   bool agent_reads(const char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc,
                    const char* file, int line);
+  /// Checks the write that initializes a barrier, which is not counted.
+  void barrier_written(char* p, const void* pc);
   /// Checks the issue of a copy to shared memory; the data are in flight until agent_landed().
   void agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc);
   /// The same for a copy in flight that the running thread has issued itself.
@@ -195,6 +197,7 @@ class Trace {
   bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
   bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint16_t site,
                         const char* file, int line);
+  bool agent_may_write(const Cell& cell, const char* word, uint16_t site);
   /// Returns whether all readers of a set (AsyncOrder::add_reader), the last of them in that interval, are ordered before the
   /// running thread's next access.
   bool readers_are_over(uint32_t interval, uint16_t set) const;

@@ -126,21 +126,57 @@ bool Trace::agent_reads(const char* p, size_t bytes, uint16_t agent, uint16_t sy
   return true;
 }
 
+void Trace::barrier_written(char* p, const void* pc) {
+  turn_on_async();
+  settle();
+  const uint16_t site = site_of(pc, Space::shared, kWrite, 8);
+  for (char* at = p; at < p + 8; at += 4)
+    watch(dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at), at, 0, 4, kWrite, site, true);
+  settle();
+}
+
+/// Returns false if the write is wrong, and has been reported.
+bool Trace::agent_may_write(const Cell& c, const char* word, uint16_t site) {
+  if (c.in_flight) {
+    Finding f{.kind = Kind::missing_wait,
+              .text = "a bulk copy to shared memory to which another asynchronous copy is still in flight"};
+    place(f, place_of(site));
+    executor_->report(std::move(f));
+    return false;
+  }
+  for (const bool with_writer : {true, false}) {
+    const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
+    if (interval == 0 ||
+        ordered(interval, with_writer ? c.writer : c.reader, with_writer ? c.write_sync : c.read_sync))
+      continue;
+    race(c, with_writer, word, 4, kWrite | kAsync, site, true);
+    return false;
+  }
+  return true;
+}
+
 void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc) {
   turn_on_async();
   settle();
   const uint16_t site = site_of(pc, Space::shared, kWrite | kAsync, 16);
+  bool good = true;  // one finding is enough
   for (char* at = p; at < p + bytes; at += 4) {
-    watch(dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at), at, 0, 4, kWrite | kAsync, site, true);
     Cell& c = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
+    if (split_shared_.has(c.split)) {
+      for (unsigned b = 0; b < 4 && good; ++b)
+        good = agent_may_write(split_shared_[c.split][b], at + b, site);
+      c.read_interval = 0;
+    } else {
+      good = good && agent_may_write(c, at, site);
+    }
     c.split = 0;
     c.writer = agent;
     c.write_sync = sync;
     c.write_interval = interval_;
     c.write_site = site;
+    c.write_atomic = c.write_volatile = false;
     c.by_agent = c.in_flight = true;
   }
-  std::memset(p, 0xFF, bytes);  // whoever does not wait reads NaN
 }
 
 void Trace::agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync) {

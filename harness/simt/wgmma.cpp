@@ -278,8 +278,8 @@ void WarpGroups::make(Group& g, uint64_t until) {
 
 void WarpGroups::multiply(const Product& p) {
   typedef double Eight __attribute__((vector_size(64)));
-  alignas(64) double b[kMostDepth][kMostColumns];
-  double a[kRows][kMostDepth];
+  alignas(64) double b[kMostDepth][kMostColumns] = {};
+  double a[kRows][kMostDepth] = {};
   const int element = p.what.element(), depth = p.what.depth(), n = p.what.n;
   const auto read = [&](const Descriptor& d, bool turned, int rows, WgmmaType type, auto set) {
     each_piece(d, turned, rows, depth, element, [&](int row, int k, const char* at) {
@@ -307,7 +307,10 @@ void WarpGroups::multiply(const Product& p) {
   for (int row = 0; row < kRows; ++row)
     for (int column = 0; column < n; column += 8) {
       Eight sum{};
-      for (int k = 0; k < depth; ++k) sum += a[row][k] * *reinterpret_cast<const Eight*>(&b[k][column]);
+      for (int k = 0; k < depth; ++k) {
+        const double x = a[row][k];
+        sum += Eight{x, x, x, x, x, x, x, x} * *reinterpret_cast<const Eight*>(&b[k][column]);
+      }
       uint32_t* const to = &p.sums->value[size_t(row * n + column)];
       for (int e = 0; e < 8; ++e) {
         if (p.what.sum == WgmmaSum::s32) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: slow
-# CUDA programs with their own main: fifteen run to their own check without a finding; errors in others are found, named
+# CUDA programs with their own main: sixteen run to their own check without a finding; errors in others are found, named
 # with file and line, and end the program; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
 set -uo pipefail
 klab=$1 source_dir=$2 build_dir=$3
@@ -20,7 +20,7 @@ code() {  # wanted, what, command...
 }
 cd "$tmp"
 
-for program in vector_add reduction transpose scan histogram merge_sort matrix_product stencil streams grid_sync instructions small_elements device_heap graph_updates graph_memory; do
+for program in vector_add reduction transpose scan histogram merge_sort matrix_product stencil streams grid_sync instructions small_elements device_heap graph_updates graph_memory hopper; do
   code 0 $program "$klab" trace "$source_dir/tests/programs/$program.cu"
   has out "$program passed" $program
   grep -q "FINDING" out && { grep FINDING out; fail "$program has findings"; }
@@ -145,10 +145,10 @@ refused library "library.cu:1: cusolverDn.h: the device library cuSOLVER cannot 
 echo '#include "not_there.h"' >header.cu
 refused header "header.cu:1: no header not_there.h"
 echo '__global__ void k(int* x) {
-  asm volatile("wgmma.fence.sync.aligned;");
+  asm volatile("tcgen05.fence::before_thread_sync;");
 }
 int main() {}' >ptx.cu
-refused ptx "ptx.cu:2" "wgmma.fence.sync.aligned"
+refused ptx "ptx.cu:2" "tcgen05.fence::before_thread_sync"
 cp /bin/true binary
 code 2 binary "$klab" trace ./binary
 has out "a program without its source cannot be traced" binary

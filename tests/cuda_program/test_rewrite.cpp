@@ -224,6 +224,42 @@ TEST(Ptx, IsTranslatedStatementByStatement) {
             std::string::npos);
 }
 
+TEST(Ptx, TranslatesTheWaitLoopOfABarrier) {
+  const std::string code = translate_ptx(
+      "{\n.reg .pred P1;\nLAB_WAIT_%=:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;\n@P1 bra.uni DONE;\nbra.uni "
+      "LAB_WAIT_%=;\nDONE:\n}");
+  EXPECT_TRUE(code.starts_with("__label__ klab_label_LAB_WAIT__, klab_label_DONE; ")) << code;
+  EXPECT_NE(code.find("klab_label_LAB_WAIT__:; "), std::string::npos) << code;
+  EXPECT_NE(code.find("if (klab_ptx_P1) { goto klab_label_DONE; }"), std::string::npos) << code;
+  EXPECT_NE(code.find("mbarrier_wait_parity("), std::string::npos) << code;
+}
+
+TEST(Ptx, TranslatesProductsAndCopiesOfHopper) {
+  const auto has = [](const std::string& code, const std::string& word) {
+    EXPECT_NE(code.find(word), std::string::npos) << code;
+  };
+  const std::string product = translate_ptx(
+      "{.reg .pred p; setp.ne.b32 p, %6, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, "
+      "%3}, %4, "
+      "%5, p, 1, -1, 0, 1;}");
+  has(product, "WgmmaType::bf16, ::klab::simt::WgmmaType::bf16, ::klab::simt::WgmmaSum::f32, 8, ");
+  has(product, "false, true, false, true, false}, {klab_d, nullptr}, nullptr, ");
+  has(translate_ptx(
+          "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1;"),
+      "klab_a, 0, ");
+  has(translate_ptx(
+          "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+          "%3, %4}], [%5];"),
+      "tensor_load(");
+  has(translate_ptx("cp.async.bulk.wait_group.read 1;"), "bulk_wait(");
+  has(translate_ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"), "Arrival::expect");
+  has(translate_ptx("bar.sync 1, 64;"), "named_barrier(");
+  has(translate_ptx("bar.sync 0;"), "__syncthreads();");
+  has(translate_ptx("fence.proxy.async.shared::cta;"), "fence_proxy();");
+  has(translate_ptx("setmaxnreg.dec.sync.aligned.u32 40;"), "set_registers(");
+}
+
 TEST(Ptx, NamesUnknownInstructions) {
   const auto refused = [](const std::string& text) -> std::string {
     try {
@@ -233,13 +269,27 @@ TEST(Ptx, NamesUnknownInstructions) {
     }
     return "";
   };
-  EXPECT_EQ(refused("add.u32 %0, %1, %2; wgmma.fence.sync.aligned;"), "wgmma.fence.sync.aligned");
+  EXPECT_EQ(refused("add.u32 %0, %1, %2; tcgen05.wait::ld.sync.aligned;"), "tcgen05.wait::ld.sync.aligned");
+  EXPECT_NE(
+      refused("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0,%1,%2,%3}, %4, %5, %6, 0, 1, 1, 1;"),
+      "");
+  EXPECT_NE(
+      refused("wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {%0,%1,%2,%3}, %4, %5, %6, 1, 1, 0, 0;"),
+      "");
+  EXPECT_NE(
+      refused("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+              "[%1], %2, [%3], %4;"),
+      "");
+  EXPECT_NE(refused("mapa.shared::cluster.u32 %0, %1, %2;"), "");
+  EXPECT_NE(refused("barrier.cluster.arrive;"), "");
+  EXPECT_NE(refused("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "");
+  EXPECT_NE(refused("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;"), "");
   EXPECT_EQ(refused("add.rz.f32 %0, %1, %2;"), "add.rz.f32 %0, %1, %2");
   EXPECT_NE(refused("mov.u32 %0, %envreg3;"), "");
-  EXPECT_NE(refused("bra done; done:"), "");
+  EXPECT_EQ(refused("bra done;"), "bra done: the label is not in this statement");
+  EXPECT_NE(refused("@p bra done; done: add.u32 %0, %1, %2;"), "");  // p is not declared
   EXPECT_NE(refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0}, {%1}, {%2}, {%3}, %4, 0x0;"),
             "");
-  EXPECT_NE(refused("bar.sync 1, 64;"), "");
   EXPECT_NE(refused("ld.global.u32 %0;"), "");
 }
 

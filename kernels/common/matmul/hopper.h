@@ -11,6 +11,9 @@
 #include <string>
 
 #include "kernels/common/cuda_hopper.h"
+#if KLAB_SIMT
+#include "harness/simt/tensor_map.h"
+#endif
 
 namespace klab::hopper {
 

@@ -66,6 +66,14 @@ typedef void (*cudaHostFn_t)(void*);
 #define cudaArrayDefault 0x00
 #define cudaArraySurfaceLoadStore 0x02
 #define cudaOccupancyDefault 0x00
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2
+};
+#define cudaEnableDefault 0x0
+#define cudaEnableLegacyStream 0x1
+#define cudaEnablePerThreadDefaultStream 0x2
 #define cudaCpuDeviceId ((int)-1)
 #define cudaInvalidDeviceId ((int)-2)
 

@@ -9,6 +9,8 @@
 #include <klab_cuda/device.h>
 #include <klab_cuda/matrix_shape.h>
 
+#include "harness/simt/async_api.h"
+
 extern "C" {
 unsigned klab_shared_address(const void* p);
 void* klab_shared_pointer(unsigned address);

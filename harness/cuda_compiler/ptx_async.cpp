@@ -1,0 +1,211 @@
+// Hopper's asynchronous instructions: barriers in shared memory (mbarrier), bulk copies and tensor copies, wgmma, named
+// barriers. They call harness/simt/async_api.h.
+#include <cstdio>
+#include <map>
+
+#include "harness/cuda_compiler/ptx_parts.h"
+
+namespace klab::cuda_compiler {
+namespace {
+
+const std::string kSimt = "::klab::simt::";
+const std::string kHere = ", __builtin_FILE(), __builtin_LINE())";
+
+bool has_any(const PtxInstruction& i, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    if (i.has(part)) return true;
+  return false;
+}
+
+/// Address of a barrier or of a tile of this block. Another block's shared memory is not modeled.
+std::string block_address(const PtxInstruction& i, const PtxNames& n, const std::string& operand) {
+  return n.address(operand, has_any(i, {"shared", "shared::cta"}));
+}
+
+std::string arrived(const PtxInstruction& i, const PtxNames& n) {
+  const bool expects = i.has("expect_tx"), drops = i.parts[1] == "arrive_drop";
+  if (i.operands.size() < 2 || (expects && (drops || i.operands.size() != 3))) return "";
+  const std::string value = i.operands.size() > 2 ? n.as("unsigned", i.operands[2]) : "1u";
+  return n.set(i.operands[0], kSimt + "mbarrier_arrive(" + block_address(i, n, i.operands[1]) + ", " +
+                                  (expects ? "1u" : value) + ", " + kSimt + "Arrival::" +
+                                  (expects ? "expect"
+                                   : drops ? "drop"
+                                           : "plain") +
+                                  ", " + (expects ? value : "0") + kHere);
+}
+
+std::string barrier_in_memory(const PtxInstruction& i, const PtxNames& n) {
+  if (i.parts.size() < 2 || has_any(i, {"shared::cluster"})) return "";
+  const std::string& what = i.parts[1];
+  const size_t operands = i.operands.size();
+  if (what == "init" && operands == 2)
+    return kSimt + "mbarrier_init(" + block_address(i, n, i.operands[0]) + ", " +
+           n.as("unsigned", i.operands[1]) + kHere + ";";
+  if (what == "inval" && operands == 1)
+    return kSimt + "mbarrier_invalidate(" + block_address(i, n, i.operands[0]) + kHere + ";";
+  if (what == "arrive" || what == "arrive_drop") return arrived(i, n);
+  if ((what == "expect_tx" || what == "complete_tx") && operands == 2)
+    return kSimt + "mbarrier_transact(" + block_address(i, n, i.operands[0]) + ", " +
+           (what == "complete_tx" ? "-(long long)" : "(long long)") + n.as("unsigned", i.operands[1]) +
+           kHere + ";";
+  if ((what == "test_wait" || what == "try_wait") && (operands == 3 || operands == 4)) {
+    const bool parity = i.has("parity");
+    return n.set(i.operands[0], kSimt + (parity ? "mbarrier_wait_parity(" : "mbarrier_wait(") +
+                                    block_address(i, n, i.operands[1]) + ", " +
+                                    n.as(parity ? "unsigned" : "unsigned long long", i.operands[2]) + kHere);
+  }
+  if (what == "pending_count" && operands == 2)
+    return n.set(i.operands[0],
+                 kSimt + "mbarrier_pending(" + n.as("unsigned long long", i.operands[1]) + ")");
+  return "";
+}
+
+/// "[%1, {%2, %3}]": the address of a tensor map, and coordinates.
+struct TensorPlace {
+  std::string map, coordinates;
+  int rank = 0;
+};
+TensorPlace tensor_place(const std::string& operand, const PtxNames& n) {
+  const size_t brace = operand.find('{'), end = operand.find('}');
+  const size_t comma = operand.rfind(',', brace);
+  if (brace == std::string::npos || end == std::string::npos || comma == std::string::npos) return {};
+  TensorPlace place;
+  place.map = "static_cast<const CUtensorMap*>(" + n.address(operand.substr(0, comma) + "]", false) + ")";
+  for (const std::string& c : PtxNames::list(operand.substr(brace, end - brace + 1))) {
+    place.coordinates += (place.rank > 0 ? ", " : "") + n.as("int", c);
+    ++place.rank;
+  }
+  return place;
+}
+
+std::string copied_in_bulk(const PtxInstruction& i, const PtxNames& n) {
+  const size_t operands = i.operands.size();
+  if (i.has("commit_group")) return kSimt + "bulk_commit();";
+  if (i.has("wait_group") && operands == 1) return kSimt + "bulk_wait(" + n.as("int", i.operands[0]) + ");";
+  if (i.has("prefetch")) return ";";
+  if (has_any(i, {"multicast::cluster", "im2col", "im2col_no_offs", "cta_group::1", "cta_group::2"}) ||
+      i.op() != "cp" || i.has("reduce"))
+    return "";
+  const bool to_shared = i.has("mbarrier::complete_tx::bytes") && i.has("global") &&
+                         has_any(i, {"shared::cluster", "shared::cta"});
+  const bool to_global = i.has("bulk_group") && i.has("global") && i.has("shared::cta");
+  if (to_shared == to_global) return "";
+  if (!i.has("tensor")) {
+    if (operands < (to_shared ? 4U : 3U)) return "";
+    const std::string bytes = n.as("unsigned", i.operands[2]);
+    if (to_shared)
+      return kSimt + "bulk_load(" + n.address(i.operands[0], true) + ", " + n.address(i.operands[1], false) +
+             ", " + bytes + ", " + n.address(i.operands[3], true) + kHere + ";";
+    return kSimt + "bulk_store(" + n.address(i.operands[0], false) + ", " + n.address(i.operands[1], true) +
+           ", " + bytes + kHere + ";";
+  }
+  if (operands < (to_shared ? 3U : 2U)) return "";
+  const TensorPlace place = tensor_place(i.operands[to_shared ? 1 : 0], n);
+  if (place.rank == 0 || !i.has(std::to_string(place.rank) + "d")) return "";
+  const std::string rank = std::to_string(place.rank);
+  const std::string text = "{ const int klab_at[] = {" + place.coordinates + "}; ";
+  if (to_shared)
+    return text + kSimt + "tensor_load(" + n.address(i.operands[0], true) + ", " + place.map + ", " + rank +
+           ", klab_at, " + n.address(i.operands[2], true) + kHere + "; }";
+  return text + kSimt + "tensor_store(" + place.map + ", " + rank + ", klab_at, " +
+         n.address(i.operands[1], true) + kHere + "; }";
+}
+
+/// wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 d, a, b, scale-d, scale-a, scale-b, turned-a, turned-b: with A in
+/// registers without turned-a, of elements other than f16 and bf16 without both, of integers with scale-d only.
+std::string multiplied_by_group(const PtxInstruction& i, const PtxNames& n) {
+  static const std::map<std::string, std::string> types = {
+      {"f16", "f16"},   {"bf16", "bf16"}, {"tf32", "tf32"}, {"e4m3", "e4m3"},
+      {"e5m2", "e5m2"}, {"s8", "s8"},     {"u8", "u8"}};
+  const bool saturates = i.has("satfinite");
+  const size_t last = i.parts.size() - (saturates ? 2 : 1);
+  if (i.has("sp") || i.parts.size() < 8 || i.operands.size() < 4) return "";
+  int m = 0, columns = 0, depth = 0;
+  if (std::sscanf(i.parts[4].c_str(), "m%dn%dk%d", &m, &columns, &depth) != 3) return "";
+  const std::string &d = i.parts[last - 2], &a = i.parts[last - 1], &b = i.parts[last];
+  const bool halves = a == "f16" || a == "bf16", bytes = a == "s8" || a == "u8";
+  const int wanted = halves ? 16 : a == "tf32" ? 8 : 32;
+  if (m != 64 || columns % 8 != 0 || columns < 8 || columns > 256 || depth != wanted || !types.contains(a) ||
+      !types.contains(b) || (d != "f32" && d != "f16" && d != "s32") || bytes != (d == "s32"))
+    return "";
+  const std::vector<std::string> sums = PtxNames::list(i.operands[0]), left = PtxNames::list(i.operands[1]);
+  const bool in_registers = left.size() == 4;
+  if (sums.size() != size_t(d == "f16" ? columns / 4 : columns / 2) || (!in_registers && left.size() != 1))
+    return "";
+  const auto is = [&](size_t operand, const char* value) {
+    return operand < i.operands.size() && i.operands[operand] == value;
+  };
+  // The immediates must be numbers: they are a part of the instruction.
+  const size_t turned = in_registers ? 6 : 7;
+  const bool turned_a = halves && !in_registers && is(6, "1"), turned_b = halves && is(turned, "1");
+  std::string text = "{ unsigned* const klab_d[] = {";
+  for (const std::string& r : sums) text += "reinterpret_cast<unsigned*>(&" + n.value(r) + "), ";
+  text += "}; ";
+  if (in_registers) {
+    text += "const unsigned klab_a[] = {";
+    for (const std::string& r : left) text += n.as("unsigned", r) + ", ";
+    text += "}; ";
+  }
+  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
+  return text + kSimt + "wgmma({" + kSimt + "WgmmaType::" + types.at(a) + ", " + kSimt +
+         "WgmmaType::" + types.at(b) + ", " + kSimt + "WgmmaSum::" + d + ", " + std::to_string(columns) +
+         ", " + n.as("bool", i.operands[3]) + ", " + flag(is(4, "-1")) + ", " + flag(is(5, "-1")) + ", " +
+         flag(turned_a) + ", " + flag(turned_b) + ", " + flag(saturates) + "}, {klab_d, nullptr}, " +
+         (in_registers ? "klab_a, 0" : "nullptr, " + n.as("unsigned long long", left[0])) + ", " +
+         n.as("unsigned long long", i.operands[2]) + kHere + "; }";
+}
+
+std::string of_group(const PtxInstruction& i, const PtxNames& n) {
+  if (i.parts.size() < 2) return "";
+  const std::string& what = i.parts[1];
+  if (what == "mma_async") return multiplied_by_group(i, n);
+  if (what == "fence") return kSimt + "wgmma_fence(__builtin_FILE(), __builtin_LINE());";
+  if (what == "commit_group") return kSimt + "wgmma_commit(__builtin_FILE(), __builtin_LINE());";
+  if (what == "wait_group" && i.operands.size() == 1)
+    return kSimt + "wgmma_wait(" + n.as("int", i.operands[0]) + kHere + ";";
+  return "";
+}
+
+/// bar.sync id, threads; bar.arrive; barrier.cta.sync ...: without a number of threads all of the block.
+std::string at_named_barrier(const PtxInstruction& i, const PtxNames& n) {
+  const bool waits = i.has("sync");
+  if ((!waits && !i.has("arrive")) || has_any(i, {"cluster", "red", "warp"}) || i.operands.empty() ||
+      i.operands.size() > 2 || (!waits && i.operands.size() != 2))
+    return "";
+  const std::string threads =
+      i.operands.size() == 2 ? n.as("unsigned", i.operands[1]) : "blockDim.x * blockDim.y * blockDim.z";
+  return kSimt + "named_barrier(" + n.as("unsigned", i.operands[0]) + ", " + threads + ", " +
+         (waits ? "true" : "false") + kHere + ";";
+}
+
+}  // namespace
+
+std::string ptx_async(const PtxInstruction& i, const PtxNames& n) {
+  const std::string& op = i.op();
+  if (op == "mbarrier") return barrier_in_memory(i, n);
+  if (op == "cp" && i.has("mbarrier") && i.has("arrive") && i.operands.size() == 1)
+    return kSimt + "mbarrier_follows_copies(" + block_address(i, n, i.operands[0]) + ", " +
+           (i.has("noinc") ? "true" : "false") + kHere + ";";
+  if (op == "cp" && i.has("bulk")) return copied_in_bulk(i, n);
+  if (op == "wgmma") return of_group(i, n);
+  if (op == "bar" || op == "barrier") return at_named_barrier(i, n);
+  if (op == "fence" && i.has("proxy")) {
+    const bool async = has_any(i, {"async", "async::generic"});
+    return async ? kSimt + "fence_proxy();" : ";";
+  }
+  if (op == "fence" && i.has("mbarrier_init")) return ";";
+  if (op == "setmaxnreg" && i.operands.size() == 1)
+    return kSimt + "set_registers(" + n.as("unsigned", i.operands[0]) + ", " +
+           (i.has("inc") ? "true" : "false") + kHere + ";";
+  if (op == "elect" && i.has("sync") && i.operands.size() == 2) {
+    const size_t bar = i.operands[0].find('|');
+    if (bar == std::string::npos) return "";
+    return "{ unsigned klab_leader = 0; const bool klab_me = " + kSimt + "elect(" +
+           n.as("unsigned", i.operands[1]) + ", &klab_leader" + kHere + "; " +
+           n.set(ptx_trimmed(i.operands[0].substr(0, bar)), "klab_leader") +
+           n.set(ptx_trimmed(i.operands[0].substr(bar + 1)), "klab_me") + " }";
+  }
+  return "";
+}
+
+}  // namespace klab::cuda_compiler
