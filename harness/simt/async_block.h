@@ -48,6 +48,12 @@ struct Mbarrier {
   std::vector<CopyInFlight> copies;
 };
 
+/// A phase by its number, or by its parity.
+struct WaitedPhase {
+  uint32_t phase;
+  bool by_parity;
+};
+
 class AsyncBlock {
  public:
   explicit AsyncBlock(Executor& executor);
@@ -59,8 +65,7 @@ class AsyncBlock {
   uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file, int line);
   void transact(Mbarrier& b, int64_t bytes, const char* file, int line);
   /// Returns whether the phase is over, and waits for it while another thread can run.
-  template <class IsOver>
-  bool wait(Mbarrier& b, IsOver is_over, const char* file, int line);
+  bool wait(Mbarrier& b, const WaitedPhase& what, const char* file, int line);
   void copy_issued(Mbarrier& b, CopyInFlight copy);
 
   void store_issued(const CopyInFlight& store);
@@ -86,10 +91,6 @@ class AsyncBlock {
   WarpGroups groups;
 
  private:
-  struct Waiting {
-    const Mbarrier* barrier = nullptr;
-    uint32_t phase = 0;  // when it began to wait
-  };
   /// Stores of a thread, read from shared memory when they are waited for.
   struct Stores {
     uint16_t agent = 0;
