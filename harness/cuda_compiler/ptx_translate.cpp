@@ -121,7 +121,8 @@ size_t ptx_colon(const std::string& text) {
 std::string ptx_translated(const std::string& text, PtxNames& names) {
   if (text.starts_with(".reg")) return ptx_declared(text, names);
   if (const size_t colon = ptx_colon(text); colon != std::string::npos) {
-    const std::string rest = ptx_trimmed(text.substr(colon + 1));
+    std::string rest = ptx_trimmed(text.substr(colon + 1));
+    while (!rest.empty() && (rest[0] == '{' || rest[0] == '}')) rest = ptx_trimmed(rest.substr(1));
     return ptx_label(text.substr(0, colon)) + ":; " + (rest.empty() ? "" : ptx_translated(rest, names));
   }
   if (text[0] == '@') {

@@ -229,8 +229,8 @@ TEST(Ptx, TranslatesTheWaitLoopOfABarrier) {
       "{\n.reg .pred P1;\nLAB_WAIT_%=:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 P1, [%0], %1;\n@P1 bra.uni DONE;\nbra.uni "
       "LAB_WAIT_%=;\nDONE:\n}");
-  EXPECT_TRUE(code.starts_with("__label__ klab_label_LAB_WAIT__, klab_label_DONE; ")) << code;
-  EXPECT_NE(code.find("klab_label_LAB_WAIT__:; "), std::string::npos) << code;
+  EXPECT_TRUE(code.starts_with("__label__ klab_label_LAB_WAIT___, klab_label_DONE; ")) << code;
+  EXPECT_NE(code.find("klab_label_LAB_WAIT___:; "), std::string::npos) << code;
   EXPECT_NE(code.find("if (klab_ptx_P1) { goto klab_label_DONE; }"), std::string::npos) << code;
   EXPECT_NE(code.find("mbarrier_wait_parity("), std::string::npos) << code;
 }

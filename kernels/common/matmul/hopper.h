@@ -17,7 +17,7 @@
 
 namespace klab::hopper {
 
-/// Empty on a GPU of compute capability 9.0 and on the host that stands for one, else the reason for supported().
+/// Empty on a GPU of compute capability 9.0 and where the host emulates one, else the reason for supported().
 template <class Host>
 std::string needs_hopper(const Host& host) {
   if (host.compute_capability != 90)

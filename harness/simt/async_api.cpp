@@ -1,0 +1,281 @@
+// Implements async_api.h: checks the operands of an instruction, and hands it to the running block's state.
+#include "harness/simt/async_api.h"
+
+#include <cstring>
+#include <utility>
+
+#include "harness/simt/async_block.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/trace.h"
+
+namespace klab::simt {
+
+namespace {
+
+AsyncBlock& block() { return running->async(); }
+
+// Addresses in PTX: dynamic memory lies behind the first 1024 bytes, which the system has; static variables of the module at the
+// end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond. Multiples of 1024 are those of
+// the host's addresses.
+constexpr uint32_t kDynamicAt = 1 << 10, kEnd = 1 << 18, kBeyond = 1 << 20;
+
+struct StaticWindow {
+  uint32_t first;     // address of the first variable
+  size_t bytes;       // without dynamic memory, which is a variable of a program
+  size_t hole, skip;  // offset of that, and its bytes
+};
+StaticWindow static_window(const Executor& e) {
+  const size_t at = size_t(e.arena - e.static_shared);
+  const bool holds_dynamic = e.arena != nullptr && at < e.static_shared_bytes;
+  const size_t skip = holds_dynamic ? kProgramArena : 0, bytes = e.static_shared_bytes - skip;
+  const bool fits = kDynamicAt + e.launch->shared_bytes + bytes + 2048 <= kEnd;
+  const size_t own = reinterpret_cast<uintptr_t>(e.static_shared) % 1024;
+  return {uint32_t((fits ? (kEnd - 1024 - bytes) / 1024 * 1024 : kBeyond) + own), bytes,
+          holds_dynamic ? at : e.static_shared_bytes, skip};
+}
+
+struct ElectSlot {
+  uint32_t leader;
+};
+void tell_leader(void* const* slots, unsigned present) {
+  for (unsigned i = 0; i < 32; ++i)
+    if (present >> i & 1) static_cast<ElectSlot*>(slots[i])->leader = unsigned(__builtin_ctz(present));
+}
+
+/// Checks and counts a copy's side in global memory.
+void engine(const CopyInFlight& c, bool write) {
+  Trace* const trace = running->trace;
+  if (trace == nullptr) return;
+  int64_t bytes = 0, sectors = 0;
+  for (const BoxRow& row : c.rows) {
+    if (row.bytes == 0) continue;
+    trace->copy_engine_accesses(row.inside, row.bytes, write, c.pc);
+    const auto from = reinterpret_cast<uintptr_t>(row.inside);
+    bytes += row.bytes;
+    sectors += int64_t((from + row.bytes - 1) / 32 - from / 32 + 1);
+  }
+  trace->copy_engine_counts(write, c.row_bytes, bytes, sectors, c.pc);
+}
+
+/// A copy's description; checks its alignment (PTX manual, "cp.async.bulk", "cp.async.bulk.tensor").
+CopyInFlight copy_of(const void* shared, const char* name, size_t alignment, const char* file, int line,
+                     const void* pc) {
+  CopyInFlight c;
+  c.to = static_cast<char*>(const_cast<void*>(shared));
+  c.file = file;
+  c.line = line;
+  c.pc = pc;
+  if (reinterpret_cast<uintptr_t>(shared) % alignment != 0)
+    running->abandon({.kind = Kind::misaligned,
+                      .file = file,
+                      .line = line,
+                      .text = std::string(name) + ": the address in shared memory is no multiple of " +
+                              std::to_string(alignment) + " bytes"});
+  return c;
+}
+
+void in_shared(const CopyInFlight& c, size_t bytes, const char* name) {
+  if (!running->is_shared(c.to, bytes))
+    running->abandon({.kind = Kind::out_of_bounds,
+                      .file = c.file,
+                      .line = c.line,
+                      .text = std::string(name) + " of " + std::to_string(bytes) +
+                              " bytes reaches beyond the block's shared memory"});
+}
+
+CopyInFlight bulk_copy(const void* shared, const void* global, uint32_t bytes, const char* file, int line,
+                       const void* pc) {
+  CopyInFlight c = copy_of(shared, "cp.async.bulk", 16, file, line, pc);
+  if (bytes % 16 != 0 || bytes == 0 || reinterpret_cast<uintptr_t>(global) % 16 != 0)
+    running->abandon({.kind = Kind::misaligned,
+                      .file = file,
+                      .line = line,
+                      .text = "cp.async.bulk of " + std::to_string(bytes) +
+                              " bytes: the number and both addresses are multiples of 16"});
+  in_shared(c, bytes, "cp.async.bulk");
+  c.row_bytes = c.bytes = bytes;
+  c.rows = {{0, 0, bytes, static_cast<char*>(const_cast<void*>(global))}};
+  return c;
+}
+
+CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, const int* at,
+                         const char* file, int line, const void* pc) {
+  CopyInFlight c = copy_of(shared, "cp.async.bulk.tensor", 128, file, line, pc);
+  TensorShape shape;
+  const auto fails = [&](const std::string& text) {
+    running->abandon(
+        {.kind = Kind::out_of_bounds, .file = file, .line = line, .text = "cp.async.bulk.tensor " + text});
+  };
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || !read_tensor_map(map, shape))
+    fails("with an address at which no tensor map lies (cuTensorMapEncodeTiled makes one)");
+  if (rank != shape.rank)
+    fails("of " + std::to_string(rank) + " dimensions with a map of " + std::to_string(shape.rank));
+  c.rows = rows_of_box(shape, at, &c.row_bytes);
+  c.bytes = shape.box_bytes();
+  c.swizzle = shape.swizzle;
+  in_shared(c, c.bytes, "cp.async.bulk.tensor");
+  return c;
+}
+
+void load(CopyInFlight c, void* barrier, const char* name) {
+  Mbarrier& b = block().mbarrier_at(barrier, name, c.file, c.line);
+  engine(c, false);
+  if (running->trace != nullptr)
+    running->trace->agent_writes(c.to, c.bytes, b.agent, uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)), c.pc);
+  block().copy_issued(b, std::move(c));
+}
+
+void issue_product(void* const* slots, unsigned present) {
+  Executor& ex = *running;
+  const auto* const* lanes = reinterpret_cast<const WarpGroups::Slot* const*>(slots);
+  const WarpGroups::Slot& one = *lanes[__builtin_ctz(present)];
+  if (present != ~0U)
+    ex.end_launch({.kind = Kind::in_flight,
+                   .file = one.file,
+                   .line = one.line,
+                   .text = "wgmma needs all 32 lanes of a warp, and some have ended or do not exist"});
+  ex.async().groups.issue(ex.lane->warp, lanes);
+}
+
+struct GroupSlot {
+  const char* file;
+  int line;
+};
+void fence_products(void* const*, unsigned) { running->async().groups.fence(running->lane->warp); }
+void commit_products(void* const* slots, unsigned present) {
+  const auto& s = *static_cast<GroupSlot*>(slots[__builtin_ctz(present)]);
+  running->async().groups.commit(running->lane->warp, s.file, s.line);
+}
+
+}  // namespace
+
+uint32_t shared_address(const void* p) {
+  const auto* c = static_cast<const char*>(p);
+  const Executor& e = *running;
+  const size_t dynamic = size_t(c - e.dynamic_shared), off = size_t(c - e.static_shared);
+  if (dynamic >= (e.arena != nullptr ? kProgramArena : e.launch->shared_bytes) &&
+      off < e.static_shared_bytes) {
+    const StaticWindow window = static_window(e);
+    return uint32_t(window.first + (off < window.hole ? off : off - window.skip));
+  }
+  return kDynamicAt + uint32_t(dynamic);
+}
+
+void* shared_pointer(uint32_t address) {
+  const Executor& e = *running;
+  const StaticWindow window = static_window(e);
+  const size_t off = size_t(address) - window.first;
+  if (address < window.first || off >= window.bytes) return e.dynamic_shared + int32_t(address - kDynamicAt);
+  return e.static_shared + (off < window.hole ? off : off + window.skip);
+}
+
+void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
+  block().init(p, count, file, line, __builtin_return_address(0));
+}
+
+void mbarrier_invalidate(void* p, const char* file, int line) { block().invalidate(p, file, line); }
+
+uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, const char* file, int line) {
+  return block().arrive(block().mbarrier_at(p, "mbarrier.arrive", file, line), count, how, bytes, file, line);
+}
+
+void mbarrier_transact(void* p, int64_t bytes, const char* file, int line) {
+  block().transact(
+      block().mbarrier_at(p, bytes < 0 ? "mbarrier.complete_tx" : "mbarrier.expect_tx", file, line), bytes,
+      file, line);
+}
+
+bool mbarrier_wait(void* p, uint64_t state, const char* file, int line) {
+  Mbarrier& b = block().mbarrier_at(p, "mbarrier.test_wait", file, line);
+  return block().wait(b, {uint32_t(state >> 32), false}, file, line);
+}
+
+bool mbarrier_wait_parity(void* p, uint32_t parity, const char* file, int line) {
+  Mbarrier& b = block().mbarrier_at(p, "mbarrier.try_wait", file, line);
+  return block().wait(b, {parity, true}, file, line);
+}
+
+void mbarrier_follows_copies(void* p, bool noinc, const char* file, int line) {
+  Mbarrier& b = block().mbarrier_at(p, "cp.async.mbarrier.arrive", file, line);
+  Lane& l = *running->lane;
+  CopyInFlight c;
+  c.file = file;
+  c.line = line;
+  c.arrivals = 1;
+  c.pieces = std::exchange(l.copies, {});
+  for (size_t& end : l.groups) end = 0;
+  if (!noinc) ++b.pending;
+  if (running->trace != nullptr)
+    for (const AsyncCopy& piece : c.pieces)
+      running->trace->agent_takes(piece.to, piece.bytes, b.agent,
+                                  uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)));
+  block().copy_issued(b, std::move(c));
+}
+
+void fence_proxy() {
+  if (running->trace != nullptr) running->trace->proxy_fenced();
+}
+
+void bulk_load(void* shared, const void* global, uint32_t bytes, void* barrier, const char* file, int line) {
+  load(bulk_copy(shared, global, bytes, file, line, __builtin_return_address(0)), barrier, "cp.async.bulk");
+}
+
+void bulk_store(void* global, const void* shared, uint32_t bytes, const char* file, int line) {
+  const CopyInFlight c = bulk_copy(shared, global, bytes, file, line, __builtin_return_address(0));
+  engine(c, true);
+  block().store_issued(c);
+}
+
+void tensor_load(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
+                 const char* file, int line) {
+  load(tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0)), barrier,
+       "cp.async.bulk.tensor");
+}
+
+void tensor_store(const CUtensorMap* map, int rank, const int* at, const void* shared, const char* file,
+                  int line) {
+  const CopyInFlight c = tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0));
+  engine(c, true);
+  block().store_issued(c);
+}
+
+void bulk_commit() { block().bulk_commit(); }
+
+void bulk_wait(int left) { block().bulk_wait(left); }
+
+void wgmma(const Wgmma& what, const WgmmaRegisters& d, const uint32_t* a_registers, uint64_t a, uint64_t b,
+           const char* file, int line) {
+  WarpGroups::Slot slot{&what, &d, a_registers, a, b, file, line, __builtin_return_address(0)};
+  running->wait_for_lanes(Meeting::matrix, ~0U, &slot, issue_product, "wgmma.mma_async", file, line);
+}
+
+void wgmma_fence(const char* file, int line) {
+  running->wait_for_lanes(Meeting::matrix, ~0U, nullptr, fence_products, "wgmma.fence", file, line);
+}
+
+void wgmma_commit(const char* file, int line) {
+  GroupSlot slot{file, line};
+  running->wait_for_lanes(Meeting::matrix, ~0U, &slot, commit_products, "wgmma.commit_group", file, line);
+}
+
+void wgmma_wait(int left, const char* file, int line) {
+  running->wait_for_lanes(Meeting::matrix, ~0U, nullptr, nullptr, "wgmma.wait_group", file, line);
+  block().groups.wait(left, file, line);
+}
+
+void named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line) {
+  block().named_barrier(id, threads, waits, file, line);
+}
+
+void set_registers(uint32_t count, bool more, const char* file, int line) {
+  block().set_registers(count, more, file, line);
+}
+
+bool elect(uint32_t mask, uint32_t* leader, const char* file, int line) {
+  ElectSlot slot{0};
+  running->wait_for_lanes(Meeting::vote, mask, &slot, tell_leader, "elect.sync", file, line);
+  if (leader != nullptr) *leader = slot.leader;
+  return slot.leader == running->lane->lane;
+}
+
+}  // namespace klab::simt
