@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "cuda.h"
 #include "harness/cuda_program/state.h"
+#include "klab_cuda/driver.h"
 
 extern "C" {
 

@@ -42,13 +42,14 @@ __device__ void arrive(uint64_t* bar) {
       : "memory");
 }
 __device__ void expect(uint64_t* bar, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address(bar)), "r"(bytes)
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address(bar)),
+               "r"(bytes)
                : "memory");
 }
 __device__ void fetch(void* to, const CUtensorMap* map, int x, int y, uint64_t* bar) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-          address(to)),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], "
+      "[%2];" ::"r"(address(to)),
       "l"(map), "r"(address(bar)), "r"(x), "r"(y)
       : "memory");
 }
@@ -62,8 +63,8 @@ __device__ void multiply(float (&d)[16], uint64_t a, uint64_t b, int add) {
       "{\n.reg .pred p;\nsetp.ne.b32 p, %18, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, %16, %17, p, 1, 1, 0, 1;\n}\n"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
       : "l"(a), "l"(b), "r"(add));
 }
 
@@ -88,8 +89,8 @@ __global__ void product(const __grid_constant__ CUtensorMap map_a, const __grid_
       expect(&shared.full[s], sizeof shared.a[0] + sizeof shared.b[0]);
       fetch(shared.a[s], &map_a, step * kDepth, i0, &shared.full[s]);
       for (int box = 0; box < 2; ++box)
-        fetch(shared.b[s][box], &map_b, j0 / 64 * 64 + box * 64 >= kN ? kN : j0 / 64 * 64 + box * 64, step * kDepth,
-              &shared.full[s]);
+        fetch(shared.b[s][box], &map_b, j0 / 64 * 64 + box * 64 >= kN ? kN : j0 / 64 * 64 + box * 64,
+              step * kDepth, &shared.full[s]);
     }
     return;
   }
@@ -101,7 +102,8 @@ __global__ void product(const __grid_constant__ CUtensorMap map_a, const __grid_
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     for (int k = 0; k < kDepth / 16; ++k) {
       const char* b = reinterpret_cast<const char*>(shared.b[s][0]) + k * 16 * 128 + j0 % 64 * 2;
-      multiply(d, descriptor(shared.a[s] + k * 16, 1, 1024), descriptor(b, sizeof shared.b[s][0], 1024), step + k > 0);
+      multiply(d, descriptor(shared.a[s] + k * 16, 1, 1024), descriptor(b, sizeof shared.b[s][0], 1024),
+               step + k > 0);
     }
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -121,14 +123,13 @@ __global__ void product(const __grid_constant__ CUtensorMap map_a, const __grid_
   }
 }
 
-static CUtensorMap encoded(PFN_cuTensorMapEncodeTiled encode, CUtensorMapDataType type, int element, void* p, int rows,
-                           int columns, int box_rows, int box_columns, CUtensorMapSwizzle swizzle) {
+static CUtensorMap encoded(PFN_cuTensorMapEncodeTiled encode, CUtensorMapDataType type, int element, void* p,
+                           int rows, int columns, int box_rows, int box_columns, CUtensorMapSwizzle swizzle) {
   CUtensorMap map;
   cuuint64_t sizes[2] = {cuuint64_t(columns), cuuint64_t(rows)}, strides[1] = {cuuint64_t(columns * element)};
   cuuint32_t box[2] = {cuuint32_t(box_columns), cuuint32_t(box_rows)}, steps[2] = {1, 1};
-  const CUresult result =
-      encode(&map, type, 2, p, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encode(&map, type, 2, p, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                 swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) std::printf("encode failed with %d\n", int(result));
   return map;
 }
