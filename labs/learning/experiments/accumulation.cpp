@@ -12,6 +12,19 @@
 namespace klab::learning::accumulation_experiment {
 namespace {
 
+const Claim kSameGradient{.id = "accumulation.same_gradient",
+                          .said = "gradients accumulated over two half batches are those of the whole batch",
+                          .source = "course",
+                          .metric = "largest difference over the rms of the gradient",
+                          .rule = at_most(1e-4),
+                          .on = "a normalization over the batch"};
+const Claim kVanishing{
+    .id = "accumulation.vanishing",
+    .said = "accumulation prevents vanishing gradients",
+    .source = "plan",
+    .metric = "size of a gradient accumulated over two halves, over that of the whole batch",
+    .rule = at_least(2)};
+
 constexpr int64_t kBatch = 128;
 
 std::unique_ptr<Network> net(bool norm) {
@@ -89,25 +102,24 @@ Outcome run(uint64_t seed) {
                good = size_of(accumulated(deep, false, 2, all, 1, seed));
   const double apart = without.points.front().second, apart_norm = with.points.front().second;
   out.decided = {
-      {"gradients accumulated over two half batches are those of the whole batch",
-       apart >= 1e-4       ? Finding::refuted
-       : apart_norm < 1e-4 ? Finding::held
-                           : Finding::depends,
-       fmt::format("apart by {:.1e} of the gradient's size without a normalization over the batch, "
-                   "which is rounding; by {:.1e} with one, whose statistics are then those of half "
-                   "a batch",
-                   apart, apart_norm)},
-      {"accumulation prevents vanishing gradients", summed < 2 * whole ? Finding::refuted : Finding::held,
-       fmt::format("20 layers that begin with 1/n have gradients of {:.1e} in one batch and {:.1e} "
-                   "accumulated over two halves; with 2/n they have {:.1e}",
-                   whole, summed, good)}};
+      decide(kSameGradient, {{"without one", {apart}}, {"with BatchNorm", {apart_norm}}},
+             fmt::format("apart by {:.1e} of the gradient's size without a normalization over the batch, "
+                         "which is rounding; by {:.1e} with one, whose statistics are then those of half "
+                         "a batch",
+                         apart, apart_norm)),
+      decide(kVanishing, summed / whole,
+             fmt::format("20 layers that begin with 1/n have gradients of {:.1e} in one batch and {:.1e} "
+                         "accumulated over two halves; with 2/n they have {:.1e}",
+                         whole, summed, good))};
   out.curves = {without, with};
   return out;
 }
 
 const ExperimentRegistrar registrar({"accumulation",
                                      "The gradient of a batch, and the mean of the gradients of its parts",
-                                     run});
+                                     run,
+                                     nullptr,
+                                     {kSameGradient, kVanishing}});
 
 }  // namespace
 }  // namespace klab::learning::accumulation_experiment

@@ -12,6 +12,15 @@
 namespace klab::learning::batch_statistics_experiment {
 namespace {
 
+const Claim kBreaks{
+    .id = "batch_statistics.one_class",
+    .said =
+        "batch normalization by batch statistics at test time breaks where batches are not like "
+        "those of training",
+    .source = "course",
+    .metric = "percentage points lost by statistics of the batch, on batches of one class",
+    .rule = at_least(10)};
+
 std::unique_ptr<Network> normalized() {
   auto net = std::make_unique<Network>(Dims{1, 28, 28});
   net->add<Linear>("linear1", int64_t{128}).add<BatchNorm>("norm").add<Activation>("relu", activation::relu);
@@ -51,12 +60,10 @@ Outcome run(uint64_t seed) {
                         percent_text(own.points[i].second / 100)});
   const double alone = running.points.front().second, alone_own = own.points.front().second;
   out.decided = {
-      {"batch normalization by batch statistics at test time breaks where batches are not like "
-       "those of training",
-       alone_own < alone - 10 ? Finding::held : Finding::refuted,
-       fmt::format("batches of one class: {:.1f} % right by running statistics, {:.1f} % by their "
-                   "own; batches of all classes: {:.1f} % and {:.1f} %",
-                   alone, alone_own, running.points.back().second, own.points.back().second)}};
+      decide(kBreaks, alone - alone_own,
+             fmt::format("batches of one class: {:.1f} % right by running statistics, {:.1f} % by their "
+                         "own; batches of all classes: {:.1f} % and {:.1f} %",
+                         alone, alone_own, running.points.back().second, own.points.back().second))};
   out.curves = {running, own};
   return out;
 }
@@ -64,7 +71,9 @@ Outcome run(uint64_t seed) {
 const ExperimentRegistrar registrar({"batch_statistics",
                                      "Batch normalization at test time, by statistics of the batch and by "
                                      "running ones, where batches hold few classes",
-                                     run});
+                                     run,
+                                     nullptr,
+                                     {kBreaks}});
 
 }  // namespace
 }  // namespace klab::learning::batch_statistics_experiment

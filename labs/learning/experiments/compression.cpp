@@ -12,8 +12,34 @@
 namespace klab::learning::compression_experiment {
 namespace {
 
+const Claim kEight{.id = "compression.int8",
+                   .said = "storing a model in eight bits costs little",
+                   .source = "plan",
+                   .metric = "dB lost",
+                   .rule = at_most(0.3)};
+const Claim kFour{.id = "compression.int4",
+                  .said = "storing a model in four bits costs little",
+                  .source = "plan",
+                  .metric = "dB lost",
+                  .rule = at_most(0.3),
+                  .on = "the format"};
+const Claim kPruning{.id = "compression.pruning",
+                     .said = "pruning half of the numbers by magnitude costs little",
+                     .source = "plan",
+                     .metric = "dB lost",
+                     .rule = at_most(0.3)};
+const Claim kStudent{.id = "compression.student",
+                     .said = "a student with networks of 16 is little worse than its teacher with 64",
+                     .source = "plan",
+                     .metric = "dB lost",
+                     .rule = at_most(0.3)};
+const Claim kTeacher{.id = "compression.teacher",
+                     .said = "a student learns more from its teacher's pictures than from the scene's",
+                     .source = "paper",
+                     .metric = "dB gained",
+                     .rule = at_least(0.1)};
+
 constexpr int64_t kSteps = 300;
-constexpr double kLittle = 0.3;  // dB that the claims call little
 constexpr int64_t kWide = 64, kNarrow = 16;
 
 /// Sets the given share of the numbers in these parts to 0, smallest first.
@@ -102,38 +128,42 @@ Outcome run(uint64_t seed) {
   const Model student = from_teacher.trained(kSteps)->averaged();
   const double distilled =
       sizes.add("16 wide, from the 64 wide", 4 * numbers_of(student), field.psnr(student), narrow);
-  const auto little = [](double db) { return db < kLittle ? Finding::held : Finding::refuted; };
   out.decided = {
-      {"storing a model in eight bits costs little", little(lost[Storage::int8]),
-       fmt::format("{:.3f} dB with int8 and its scales, {:.3f} with f16", lost[Storage::int8],
-                   lost[Storage::f16])},
+      decide(kEight, lost[Storage::int8],
+             fmt::format("{:.3f} dB with int8 and its scales, {:.3f} with f16", lost[Storage::int8],
+                         lost[Storage::f16])),
       // Valid for a toy scene. klab compare-formats measures other scenes, on which the loss was larger.
-      {"storing a model in four bits costs little",
-       std::min(lost[Storage::int4], lost[Storage::e2m1]) < kLittle ? Finding::depends : Finding::refuted,
-       fmt::format("{:.2f} dB with int4, {:.2f} with e2m1, each with a scale for 32 numbers, on a small "
-                   "scene that 32 kB hold; klab "
-                   "compare-formats says it for a model of yours",
-                   lost[Storage::int4], lost[Storage::e2m1])},
-      {"pruning half of the numbers by magnitude costs little", little(pruned_lost[50]),
-       fmt::format("{:.2f} dB without training again, {:.2f} with 30 % gone and {:.2f} with 80 %; "
-                   "with a place of 16 bits for each number "
-                   "that stays, half of the numbers are {:.0f} % of the bytes, and f16 has 50 %",
-                   pruned_lost[50], pruned_lost[30], pruned_lost[80], 75.0)},
-      {"a student with networks of 16 is little worse than its teacher with 64", little(distilled),
-       fmt::format("{:+.2f} dB against it after {} steps from its pictures; the table has {:.0f} % of the "
-                   "student's numbers, so narrow "
-                   "networks save little",
-                   -distilled, kSteps, 100 * double(student.of(Part::table).size()) / numbers_of(student))},
-      {"a student learns more from its teacher's pictures than from the scene's",
-       distilled < own - 0.1 ? Finding::held : Finding::refuted,
-       fmt::format("{:+.2f} dB against the teacher from the teacher's pictures, {:+.2f} from the scene's",
-                   -distilled, -own)}};
+      decide(
+          kFour, {{"int4", {lost[Storage::int4]}}, {"e2m1", {lost[Storage::e2m1]}}},
+          fmt::format("{:.2f} dB with int4, {:.2f} with e2m1, each with a scale for 32 numbers, on a small "
+                      "scene that 32 kB hold; klab "
+                      "compare-formats says it for a model of yours",
+                      lost[Storage::int4], lost[Storage::e2m1])),
+      decide(kPruning, pruned_lost[50],
+             fmt::format("{:.2f} dB without training again, {:.2f} with 30 % gone and {:.2f} with 80 %; "
+                         "with a place of 16 bits for each number "
+                         "that stays, half of the numbers are {:.0f} % of the bytes, and f16 has 50 %",
+                         pruned_lost[50], pruned_lost[30], pruned_lost[80], 75.0)),
+      decide(kStudent, distilled,
+             fmt::format(
+                 "{:+.2f} dB against it after {} steps from its pictures; the table has {:.0f} % of the "
+                 "student's numbers, so narrow "
+                 "networks save little",
+                 -distilled, kSteps, 100 * double(student.of(Part::table).size()) / numbers_of(student))),
+      decide(
+          kTeacher, own - distilled,
+          fmt::format("{:+.2f} dB against the teacher from the teacher's pictures, {:+.2f} from the scene's",
+                      -distilled, -own))};
   out.curves = {bits, pruned, narrow};
   return out;
 }
 
 const ExperimentRegistrar registrar(
-    {"compression", "A trained radiance field with fewer bits, fewer numbers or narrower networks", run});
+    {"compression",
+     "A trained radiance field with fewer bits, fewer numbers or narrower networks",
+     run,
+     nullptr,
+     {kEight, kFour, kPruning, kStudent, kTeacher}});
 
 }  // namespace
 }  // namespace klab::learning::compression_experiment

@@ -16,6 +16,19 @@
 namespace klab::learning::decay_experiment {
 namespace {
 
+const Claim kShrinks{.id = "decay.shrinks",
+                     .said = "L2 shrinks weights by the factor 1 − rate·decay in a step",
+                     .source = "course",
+                     .metric = "largest deviation of a step, over rate·decay·|weight|",
+                     .rule = at_most(1e-3),
+                     .on = "the optimizer"};
+const Claim kComplexity{
+    .id = "decay.complexity",
+    .said = "the size of weights is a doubtful measure of complexity behind a normalization",
+    .source = "course",
+    .metric = "change of the accuracy where a layer's parameters are ten times as large",
+    .rule = at_most(0.005)};
+
 constexpr int64_t kEntries = 1000;
 constexpr float kRate = 0.1F, kDecay = 0.2F;
 
@@ -62,14 +75,12 @@ double from_shrinking(uint64_t seed) {
 Decided shrinking(uint64_t seed) {
   const double sgd = from_shrinking<Sgd>(seed), adamw = from_shrinking<Adamw>(seed),
                adam = from_shrinking<Adam>(seed);
-  return {"L2 shrinks weights by the factor 1 − rate·decay in a step",
-          sgd > 1e-3    ? Finding::refuted
-          : adam > 1e-3 ? Finding::depends
-                        : Finding::held,
-          fmt::format("beyond rounding, a step with decay is off that by at most {:.1e} of the shrinking for "
-                      "sgd and {:.1e} for adamw; for adam, which divides the term by the gradient's size, by "
-                      "{:.1e}",
-                      sgd, adamw, adam)};
+  return decide(
+      kShrinks, {{"sgd", {sgd}}, {"adamw", {adamw}}, {"adam", {adam}}},
+      fmt::format("beyond rounding, a step with decay is off that by at most {:.1e} of the shrinking for "
+                  "sgd and {:.1e} for adamw; for adam, which divides the term by the gradient's size, by "
+                  "{:.1e}",
+                  sgd, adamw, adam));
 }
 
 std::unique_ptr<Network> net(bool norms) {
@@ -96,13 +107,12 @@ Decided scaled(Learner& plain, Learner& normalized, const Examples& test) {
         for (int64_t i = 0; i < t.size(); ++i) t.value[i] *= 10;
     right[k][1] = of[k]->accuracy(test);
   }
-  const bool same = std::abs(right[1][1] - right[1][0]) < 0.005;
-  return {"the size of weights is a doubtful measure of complexity behind a normalization",
-          same ? Finding::held : Finding::refuted,
-          fmt::format("all of a layer's parameters times 10, their squares times 100: {} right before and {} "
-                      "after with a LayerNorm behind it, {} and {} without",
-                      percent_text(right[1][0]), percent_text(right[1][1]), percent_text(right[0][0]),
-                      percent_text(right[0][1]))};
+  return decide(
+      kComplexity, std::abs(right[1][1] - right[1][0]),
+      fmt::format("all of a layer's parameters times 10, their squares times 100: {} right before and {} "
+                  "after with a LayerNorm behind it, {} and {} without",
+                  percent_text(right[1][0]), percent_text(right[1][1]), percent_text(right[0][0]),
+                  percent_text(right[0][1])));
 }
 
 Outcome run(uint64_t seed) {
@@ -132,8 +142,11 @@ Outcome run(uint64_t seed) {
   return out;
 }
 
-const ExperimentRegistrar registrar({"decay", "L2 and decoupled decay, plain and in front of a normalization",
-                                     run});
+const ExperimentRegistrar registrar({"decay",
+                                     "L2 and decoupled decay, plain and in front of a normalization",
+                                     run,
+                                     nullptr,
+                                     {kShrinks, kComplexity}});
 
 }  // namespace
 }  // namespace klab::learning::decay_experiment

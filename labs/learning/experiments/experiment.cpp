@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 
 #include "harness/check/check.h"
 #include "harness/core/registry.h"
 #include "harness/core/select.h"
+#include "harness/timing/statistics.h"
 #include "labs/learning/network/initialize.h"
 
 namespace klab::learning {
@@ -15,6 +18,11 @@ namespace {
 
 std::vector<Experiment>& storage() {
   static std::vector<Experiment> list;
+  return list;
+}
+
+std::vector<Claim>& gpu_storage() {
+  static std::vector<Claim> list;
   return list;
 }
 
@@ -49,6 +57,53 @@ std::string experiment_names() {
 ExperimentRegistrar::ExperimentRegistrar(Experiment experiment) {
   auto& list = storage();
   list.insert(std::ranges::upper_bound(list, experiment.name, {}, &Experiment::name), std::move(experiment));
+}
+
+std::vector<Claim> all_claims() {
+  std::vector<Claim> all = gpu_storage();
+  for (const Experiment& e : experiments()) all.insert(all.end(), e.claims.begin(), e.claims.end());
+  std::ranges::sort(all, {}, &Claim::id);
+  return all;
+}
+
+const Experiment* experiment_of(const Claim& claim) {
+  if (claim.kind == ClaimKind::gpu) return nullptr;
+  const auto at = std::ranges::find(experiments(), claim.experiment(), &Experiment::name);
+  return at == experiments().end() ? nullptr : &*at;
+}
+
+GpuClaimRegistrar::GpuClaimRegistrar(std::vector<Claim> claims) {
+  for (Claim& c : claims) gpu_storage().push_back(std::move(c));
+}
+
+Decided decide(const Claim& claim, std::vector<ClaimRow> rows, std::string because) {
+  Measured m{claim.metric, std::numeric_limits<double>::infinity(), 0,
+             -std::numeric_limits<double>::infinity()};
+  std::vector<double> all;
+  for (const ClaimRow& row : rows)
+    for (const double v : row.values) {
+      if (!std::isfinite(v)) throw std::logic_error(claim.id + ": a value is not finite");
+      m.low = std::min(m.low, v), m.high = std::max(m.high, v);
+      all.push_back(v);
+    }
+  for (const ClaimRow& row : rows)
+    if (row.condition.empty() != (rows.size() == 1) || claim.on.empty() != (rows.size() == 1))
+      throw std::logic_error(claim.id + ": several rows need conditions, and what these vary");
+  const ClaimVerdict verdict = verdict_of(claim.rule, rows);
+  m.value = median(all);
+  return {.said = claim.said,
+          .finding = verdict == ClaimVerdict::held      ? Finding::held
+                     : verdict == ClaimVerdict::refuted ? Finding::refuted
+                                                        : Finding::depends,
+          .because = std::move(because),
+          .source = claim.source,
+          .measured = m,
+          .id = claim.id,
+          .rows = std::move(rows)};
+}
+
+Decided decide(const Claim& claim, double value, std::string because) {
+  return decide(claim, {{"", {value}}}, std::move(because));
 }
 
 Plan untimed_plan(const std::vector<PlannedCall>& calls) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/records/claim_record.h"
 #include "harness/report/page.h"
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/loss.h"
@@ -25,6 +26,8 @@ struct Measured {
   double low = 0, value = 0, high = 0;
 };
 
+using Claim = klab::StatedClaim;
+
 /// A claim with its verdict.
 struct Decided {
   std::string said;  // the claim, a sentence without its full stop
@@ -32,7 +35,15 @@ struct Decided {
   std::string because;      // the reason, with numbers
   std::string source = {};  // kind of text that makes the claim: "plan", "course", "paper"; empty: many
   std::optional<Measured> measured = {};
+  std::string id = {};              // of a declared claim
+  std::vector<ClaimRow> rows = {};  // its metric by condition, as for the record
 };
+
+/// Applies the claim's rule to what this run measured. A row has one value, or one per seed if the experiment has seeds of its own.
+/// Throws std::logic_error if a value is not finite, or if conditions do not match Claim::on.
+Decided decide(const Claim& claim, std::vector<ClaimRow> rows, std::string because);
+/// Does that for a metric that is measured under one condition.
+Decided decide(const Claim& claim, double value, std::string because);
 
 /// The results of a run.
 struct Outcome {
@@ -50,6 +61,9 @@ struct Experiment {
   Outcome (*run)(uint64_t seed);
   /// Runs it with a network of the caller's, a line of layers for [1,28,28] and ten classes; null if it has none to replace.
   Outcome (*run_network)(uint64_t seed, const std::string& line) = nullptr;
+  std::vector<Claim> claims = {};  // those that it decides, each in every run
+  int own_seeds = 1;               // seeds in one run, which then has that many values per row
+  int edition = 1;  // raised when its measurement changes: recorded runs of another one are out of date
 };
 
 /// Returns all experiments, by name.
@@ -59,6 +73,16 @@ const std::vector<Experiment>& experiments();
 std::vector<const Experiment*> experiments_named(const std::vector<std::string>& names);
 /// Returns "accumulation, decay, ...".
 std::string experiment_names();
+
+/// Returns the declared claims of all experiments, and those that a GPU's times decide, by id.
+std::vector<Claim> all_claims();
+/// Returns the experiment that decides a claim; nullptr if a GPU's times do.
+const Experiment* experiment_of(const Claim& claim);
+
+/// Adds claims that the recorded times of a GPU decide. Used as a statement of a file next to an experiment on the same subject.
+struct GpuClaimRegistrar {
+  explicit GpuClaimRegistrar(std::vector<Claim> claims);
+};
 
 /// Registers an experiment. Used as the last statement of its file.
 struct ExperimentRegistrar {

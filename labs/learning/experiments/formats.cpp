@@ -13,6 +13,13 @@
 namespace klab::learning::formats_experiment {
 namespace {
 
+const Claim kRange{.id = "formats.half_range",
+                   .said = "half precision reaches from 5.96e-8 to 65504",
+                   .source = "plan",
+                   .metric = "largest distance of the format's ends from these, relative",
+                   .rule = at_most(1e-3),
+                   .kind = ClaimKind::exact};
+
 constexpr int kLeast = -40, kMost = 18;  // binades shown
 
 /// Plots the relative distance of a number to the next, over the logarithm of its size.
@@ -74,20 +81,19 @@ Outcome run_network(uint64_t seed, const std::string& network) {
       histogram.points.emplace_back(b + 0.5, double(count[size_t(b - kLeast)]) / double(all.size()));
   out.curves.push_back(histogram);
   const double largest = decode(kF16, kF16.largest), smallest = decode(kF16, 1);
-  out.decided = {
-      {"half precision reaches from 5.96e-8 to 65504",
-       largest == 65504 && std::abs(smallest / 5.96e-8 - 1) < 1e-3 ? Finding::held : Finding::refuted,
-       fmt::format("{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Of the "
-                   "gradients of the network {} after 100 steps, {} become 0 as halves, and {} where "
-                   "the loss was multiplied by 65536",
-                   smallest, largest, 0x1p-14, network, to_zero(kF16, 1), to_zero(kF16, 65536))}};
+  out.decided = {decide(
+      kRange, std::max(std::abs(largest / 65504 - 1), std::abs(smallest / 5.96e-8 - 1)),
+      fmt::format("{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Of the "
+                  "gradients of the network {} after 100 steps, {} become 0 as halves, and {} where "
+                  "the loss was multiplied by 65536",
+                  smallest, largest, 0x1p-14, network, to_zero(kF16, 1), to_zero(kF16, 65536)))};
   return out;
 }
 
 Outcome run(uint64_t seed) { return run_network(seed, "mlp"); }
 
-const ExperimentRegistrar registrar({"formats", "The formats of few bits, and which gradients they can hold",
-                                     run, run_network});
+const ExperimentRegistrar registrar(
+    {"formats", "The formats of few bits, and which gradients they can hold", run, run_network, {kRange}});
 
 }  // namespace
 }  // namespace klab::learning::formats_experiment

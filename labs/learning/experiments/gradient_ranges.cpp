@@ -11,6 +11,18 @@
 namespace klab::learning::gradient_ranges_experiment {
 namespace {
 
+const Claim kVanish{.id = "gradient_ranges.vanish",
+                    .said = "gradients vanish in half precision unless the loss is scaled",
+                    .source = "paper",
+                    .metric = "share that becomes 0, in the tensor that loses most",
+                    .rule = at_least(0.05),
+                    .on = "what is counted"};
+const Claim kOverflow{.id = "gradient_ranges.scale",
+                      .said = "a loss scale of 65536 does not overflow",
+                      .source = "plan",
+                      .metric = "largest gradient times 65536, over the largest half",
+                      .rule = at_most(1)};
+
 constexpr int64_t kSteps = 200;
 constexpr int kLeast = -60, kMost = 8;  // binades shown
 
@@ -93,24 +105,26 @@ Outcome run(uint64_t seed) {
   }
   for (const NarrowFormat* f : {&kF16, &kE5m2, &kE4m3}) out.curves.push_back(border(*f));
   out.decided = {
-      {"gradients vanish in half precision unless the loss is scaled",
-       worst < 0.01       ? Finding::refuted
-       : worst_sum > 0.05 ? Finding::held
-                          : Finding::depends,
-       fmt::format("of the tensor that loses most {} of the numbers become 0, but {:.3f} % of the sum of "
-                   "their sizes at most: what "
-                   "vanishes is what is small anyway, until the loss is; with the loss times 65536 it is "
-                   "{:.5f} %. As bfloat16s "
-                   "{} of the numbers vanish",
-                   percent_text(worst), 100 * worst_sum, 100 * worst_scaled, percent_text(brain))},
-      {"a loss scale of 65536 does not overflow", biggest * 65536 < 65504 ? Finding::held : Finding::refuted,
-       fmt::format("the largest gradient is {:.1e}: there is room for 2^{:.0f}", biggest,
-                   std::floor(std::log2(65504 / biggest)))}};
+      decide(
+          kVanish, {{"of the numbers", {worst}}, {"of the sum of their sizes", {worst_sum}}},
+          fmt::format("of the tensor that loses most {} of the numbers become 0, but {:.3f} % of the sum of "
+                      "their sizes at most: what "
+                      "vanishes is what is small anyway, until the loss is; with the loss times 65536 it is "
+                      "{:.5f} %. As bfloat16s "
+                      "{} of the numbers vanish",
+                      percent_text(worst), 100 * worst_sum, 100 * worst_scaled, percent_text(brain))),
+      decide(kOverflow, biggest * 65536 / 65504,
+             fmt::format("the largest gradient is {:.1e}: there is room for 2^{:.0f}", biggest,
+                         std::floor(std::log2(65504 / biggest))))};
   return out;
 }
 
 const ExperimentRegistrar registrar(
-    {"gradient_ranges", "The gradients of a radiance field that learns, against the ranges of formats", run});
+    {"gradient_ranges",
+     "The gradients of a radiance field that learns, against the ranges of formats",
+     run,
+     nullptr,
+     {kVanish, kOverflow}});
 
 }  // namespace
 }  // namespace klab::learning::gradient_ranges_experiment

@@ -11,6 +11,20 @@
 namespace klab::learning::halves_experiment {
 namespace {
 
+const Claim kDoubles{.id = "halves.parameters",
+                     .said = "splitting a model in two parallel halves doubles its parameters",
+                     .source = "plan",
+                     .metric = "parameters of both halves over those of the whole",
+                     .rule = at_least(1.9),
+                     .kind = ClaimKind::exact};
+const Claim kFaster{.id = "halves.speed",
+                    .said = "splitting a model in two parallel halves speeds it up",
+                    .source = "plan",
+                    .metric = "time of a step of the whole over that of the two",
+                    .rule = at_least(1.05),
+                    .kind = ClaimKind::timed,
+                    .on = "what the two are"};
+
 constexpr int64_t kBatch = 64, kWidth = 512, kTrainSteps = 300;
 
 /// Branches with the same input, whose logits are added.
@@ -123,22 +137,20 @@ Outcome run(uint64_t seed) {
   };
   const double faster = seconds[0] / seconds[1], slower = seconds[2] / seconds[0];
   out.decided = {
-      {"splitting a model in two parallel halves doubles its parameters",
-       parameters(1) > 1.9 ? Finding::held : Finding::refuted,
-       fmt::format("two halves have {:.2f} of them: what lay between the halves is gone; two copies "
-                   "have {:.2f}",
-                   parameters(1), parameters(2))},
-      {"and speeds it up",
-       faster < 1.05 ? Finding::refuted
-       : slower < 1  ? Finding::held
-                     : Finding::depends,
-       fmt::format("two halves, with {:.2f} of the multiply-adds, take {:.2f} of the time of one network; "
-                   "two copies take {:.2f} of it on the same processor",
-                   parameters(1), 1 / faster, slower)}};
+      decide(kDoubles, parameters(1),
+             fmt::format("two halves have {:.2f} of them: what lay between the halves is gone; two copies "
+                         "have {:.2f}",
+                         parameters(1), parameters(2))),
+      decide(
+          kFaster, {{"halves", {faster}}, {"copies", {1 / slower}}},
+          fmt::format("two halves, with {:.2f} of the multiply-adds, take {:.2f} of the time of one network; "
+                      "two copies take {:.2f} of it on the same processor",
+                      parameters(1), 1 / faster, slower))};
   return out;
 }
 
-const ExperimentRegistrar registrar({"halves", "A network, two parallel halves of it, and two copies", run});
+const ExperimentRegistrar registrar(
+    {"halves", "A network, two parallel halves of it, and two copies", run, nullptr, {kDoubles, kFaster}});
 
 }  // namespace
 }  // namespace klab::learning::halves_experiment

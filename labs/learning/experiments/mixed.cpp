@@ -17,6 +17,28 @@
 namespace klab::learning::mixed_experiment {
 namespace {
 
+const Claim kFaster{.id = "mixed.speed",
+                    .said = "mixed precision is 1.5 to 2 times as fast",
+                    .source = "plan",
+                    .metric = "time of a step in float over that in 16 bits",
+                    .rule = at_least(1.5),
+                    .kind = ClaimKind::timed,
+                    .on = "the format"};
+const Claim kQuality{.id = "mixed.quality",
+                     .said = "mixed precision costs 0.3 dB at most",
+                     .source = "plan",
+                     .metric = "dB lost in halves with a dynamic loss scale",
+                     .rule = at_most(0.3)};
+const Claim kRate{.id = "mixed.rate",
+                  .said = "half precision wants a learning rate 20 to 30 % lower",
+                  .source = "plan",
+                  .metric = "dB gained in halves by a lower rate",
+                  .rule = at_least(0.3),
+                  .on = "the rate"};
+
+/// A training that ended because values were not finite has no PSNR; it counts as 0 dB.
+double or_nothing(double psnr) { return std::isnan(psnr) ? 0 : psnr; }
+
 constexpr int64_t kSteps = 150, kTimed = 40;
 
 /// Returns the untimed plan with bfloat16 factors where a supported rung has them; sets `any` if there is
@@ -89,30 +111,50 @@ Outcome run(uint64_t seed) {
   row("f16, learning rate times 0.5", at5, 0);
   const double faster = times[0] / times[1], brain_faster = times[0] / times[2];
   out.decided = {
-      {"mixed precision is 1.5 to 2 times as fast",
-       std::max(faster, brain_faster) >= 1.5 ? Finding::held : Finding::depends,
-       fmt::format("{:.2f} times with bfloat16 {}, {:.2f} with halves, which are rounded by software here; "
-                   "only the networks have "
-                   "such products, and they are a part of a step",
-                   brain_faster,
-                   native ? "products of the processor" : "(which this processor cannot multiply)", faster)},
-      {"mixed precision costs 0.3 dB at most", db16 > db32 - 0.3 ? Finding::held : Finding::depends,
-       fmt::format("{:.2f} dB in float, {:.2f} in halves, {:.2f} with bfloat16 factors; one seed, and toy "
-                   "trainings differ by half a dB "
-                   "with the rays they draw",
-                   db32, db16, db_brain)},
-      {"half precision wants a learning rate 20 to 30 % lower",
-       std::max(at8, at5) > db16 + 0.3 ? Finding::held : Finding::refuted,
-       fmt::format("{:.2f} dB at the same rate, {:.2f} at 0.8 and {:.2f} at 0.5 times of it; what is not "
-                   "finite is met by the scale: {} "
-                   "steps left out",
-                   db16, at8, at5, halves->loss_scale()->state().skipped)}};
+      decide(kFaster, {{"halves", {faster}}, {"bfloat16", {brain_faster}}},
+             fmt::format(
+                 "{:.2f} times with bfloat16 {}, {:.2f} with halves, which are rounded by software here; "
+                 "only the networks have "
+                 "such products, and they are a part of a step",
+                 brain_faster,
+                 native ? "products of the processor" : "(which this processor cannot multiply)", faster)),
+      decide(kQuality, db32 - db16,
+             fmt::format(
+                 "{:.2f} dB in float, {:.2f} in halves, {:.2f} with bfloat16 factors; toy trainings differ "
+                 "by half a dB with the rays they draw",
+                 db32, db16, db_brain)),
+      decide(
+          kRate, {{"0.8 times", {or_nothing(at8) - db16}}, {"0.5 times", {or_nothing(at5) - db16}}},
+          fmt::format("{:.2f} dB at the same rate, {:.2f} at 0.8 and {:.2f} at 0.5 times of it; what is not "
+                      "finite is met by the scale: {} "
+                      "steps left out",
+                      db16, at8, at5, halves->loss_scale()->state().skipped))};
   out.curves = {
       statics, {"f32", {{-24, db32}, {24, db32}}}, {"f16, dynamic scale", {{-24, db16}, {24, db16}}}};
   return out;
 }
 
-const ExperimentRegistrar registrar({"mixed", "A radiance field trained in 32 and in 16 bits", run});
+const ExperimentRegistrar registrar(
+    {"mixed", "A radiance field trained in 32 and in 16 bits", run, nullptr, {kFaster, kQuality, kRate}});
+
+const Claim kHalved{.id = "mixed_memory.training",
+                    .said = "half precision halves the memory of a training",
+                    .source = "plan",
+                    .metric = "bytes of a step in mixed precision over those in float",
+                    .rule = at_most(0.6),
+                    .kind = ClaimKind::exact};
+const Claim kModel{.id = "mixed_memory.model",
+                   .said = "half precision halves the bytes of a model",
+                   .source = "plan",
+                   .metric = "bytes of the stored model over those in float",
+                   .rule = between(0.5, 0.5),
+                   .kind = ClaimKind::exact};
+const Claim kBatch{.id = "mixed_memory.batch",
+                   .said = "the batch can double in half precision",
+                   .source = "plan",
+                   .metric = "largest batch in the memory of a step in float, over its batch",
+                   .rule = at_least(2),
+                   .kind = ClaimKind::exact};
 
 /// Bytes of a step's tensors by kind, in float and in mixed precision.
 struct Bytes {
@@ -187,24 +229,27 @@ Outcome run_memory(uint64_t) {
   const double stored =
       double(stored_bytes(numbers, Storage::f16)) / double(stored_bytes(numbers, Storage::f32));
   out.decided = {
-      {"half precision halves the memory of a training",
-       half.all() < 0.6 * full.all() ? Finding::held : Finding::refuted,
-       fmt::format("{:.0f} % of it stay: activations and their gradients are halved, {:.0f} % of the bytes "
-                   "in float; masters, moments and "
-                   "the table's gradient are not, and copies of the masters come to them",
-                   100 * half.all() / full.all(),
-                   100 * (full.activations + full.activation_gradients) / full.all())},
-      {"half precision halves the bytes of a model", stored == 0.5 ? Finding::held : Finding::refuted,
-       fmt::format("{:.0f} % of the parameters' bytes: a stored model has no masters", 100 * stored)},
-      {"the batch can double in half precision", most >= 2 ? Finding::held : Finding::refuted,
-       fmt::format("{:.2f} times the batch fits into what float takes for {} samples", most,
-                   config.batch_samples)}};
+      decide(kHalved, half.all() / full.all(),
+             fmt::format(
+                 "{:.0f} % of it stay: activations and their gradients are halved, {:.0f} % of the bytes "
+                 "in float; masters, moments and "
+                 "the table's gradient are not, and copies of the masters come to them",
+                 100 * half.all() / full.all(),
+                 100 * (full.activations + full.activation_gradients) / full.all())),
+      decide(kModel, stored,
+             fmt::format("{:.0f} % of the parameters' bytes: a stored model has no masters", 100 * stored)),
+      decide(kBatch, most,
+             fmt::format("{:.2f} times the batch fits into what float takes for {} samples", most,
+                         config.batch_samples))};
   out.curves = {floats, mixed};
   return out;
 }
 
-const ExperimentRegistrar of_memory({"mixed_memory", "Which bytes of a training half precision halves",
-                                     run_memory});
+const ExperimentRegistrar of_memory({"mixed_memory",
+                                     "Which bytes of a training half precision halves",
+                                     run_memory,
+                                     nullptr,
+                                     {kHalved, kModel, kBatch}});
 
 }  // namespace
 }  // namespace klab::learning::mixed_experiment

@@ -11,6 +11,19 @@
 namespace klab::learning::movement_experiment {
 namespace {
 
+const Claim kPersists{
+    .id = "movement.persists",
+    .said = "the effect of the initialization persists after training",
+    .source = "course",
+    .metric = "log of the ratio of weights' sizes from 8/n and 0.1/n, after training over before",
+    .rule = at_least(0.5)};
+const Claim kLittle{.id = "movement.little",
+                    .said = "weights move little from where they begin",
+                    .source = "course",
+                    .metric = "rms of their way over their initial rms",
+                    .rule = at_most(0.5),
+                    .on = "the initial variance"};
+
 constexpr int64_t kTrainSteps = 600;
 
 std::unique_ptr<Network> net() {
@@ -74,26 +87,23 @@ Outcome run(uint64_t seed) {
   }
   out.curves = {before, after, way};
   const double apart = all.back().before / all.front().before, still = all.back().after / all.front().after;
-  const bool all_little = std::ranges::all_of(all, [](const Moved&m) { return m.way < 0.5; }),
-             usual_little = all[2].way < 0.5;
   out.decided = {
-      {"the effect of the initialization persists after training",
-       std::log(still) > 0.5 * std::log(apart) ? Finding::held : Finding::refuted,
-       fmt::format("sizes of weights that began {:.1f} times apart are {:.1f} times apart after {} steps; {} "
-                   "are right from 0.1/n, {} from 8/n",
-                   apart, still, kTrainSteps, percent_text(all.front().right),
-                   percent_text(all.back().right))},
-      {"weights move little from where they begin",
-       all_little     ? Finding::held
-       : usual_little ? Finding::depends
-                      : Finding::refuted,
-       fmt::format("from 2/n by {} of their size, from 0.1/n by {}: a step's length does not know how large "
-                   "the weights are",
-                   percent_text(all[2].way), percent_text(all[0].way))}};
+      decide(kPersists, std::log(still) / std::log(apart),
+             fmt::format(
+                 "sizes of weights that began {:.1f} times apart are {:.1f} times apart after {} steps; {} "
+                 "are right from 0.1/n, {} from 8/n",
+                 apart, still, kTrainSteps, percent_text(all.front().right), percent_text(all.back().right))),
+      decide(kLittle,
+             {{"0.1/n", {all[0].way}}, {"0.5/n", {all[1].way}}, {"2/n", {all[2].way}}, {"8/n", {all[3].way}}},
+             fmt::format(
+                 "from 2/n by {} of their size, from 0.1/n by {}: a step's length does not know how large "
+                 "the weights are",
+                 percent_text(all[2].way), percent_text(all[0].way)))};
   return out;
 }
 
-const ExperimentRegistrar registrar({"movement", "How far weights move from where they begin", run});
+const ExperimentRegistrar registrar(
+    {"movement", "How far weights move from where they begin", run, nullptr, {kPersists, kLittle}});
 
 }  // namespace
 }  // namespace klab::learning::movement_experiment

@@ -11,6 +11,18 @@
 namespace klab::learning::norms_experiment {
 namespace {
 
+const Claim kAlike{.id = "norms.alike",
+                   .said = "LayerNorm makes beginnings of 1.7/n, 2/n and 2.3/n alike",
+                   .source = "course",
+                   .metric = "ratio of the largest loss to the smallest, plain over with LayerNorm",
+                   .rule = at_least(1),
+                   .on = "when they are compared"};
+const Claim kHarder{.id = "norms.harder",
+                    .said = "networks with LayerNorm are harder to train to a low loss",
+                    .source = "course",
+                    .metric = "loss from 2/n with LayerNorm over the plain one, after 300 steps",
+                    .rule = at_least(1)};
+
 constexpr int kDepth = 20;
 constexpr int64_t kWidth = 64, kTrainSteps = 300;
 
@@ -50,25 +62,28 @@ Outcome run(uint64_t seed) {
     out.curves.push_back(curve);
   }
   out.decided = {
-      {"LayerNorm makes beginnings of 1.7/n, 2/n and 2.3/n alike",
-       spread(first[1]) < spread(first[0]) && spread(loss[1]) < spread(loss[0]) ? Finding::held
-                                                                                : Finding::refuted,
-       fmt::format("the three first losses are apart by a factor of {:.2f} plain and {:.2f} with LayerNorm, "
-                   "those after {} steps by {:.2f} and {:.2f}",
-                   spread(first[0]), spread(first[1]), kTrainSteps, spread(loss[0]), spread(loss[1]))},
-      {"networks with LayerNorm are harder to train to a low loss",
-       loss[1][1] > loss[0][1] ? Finding::held : Finding::refuted,
-       fmt::format(
-           "{} layers that begin with 2/n are at a loss of {:.3f} plain and {:.3f} with LayerNorm, after "
-           "the same {} steps at the same rate",
-           kDepth, loss[0][1], loss[1][1], kTrainSteps)}};
+      decide(kAlike,
+             {{"on the first batch", {spread(first[0]) / spread(first[1])}},
+              {"after 300 steps", {spread(loss[0]) / spread(loss[1])}}},
+             fmt::format(
+                 "the three first losses are apart by a factor of {:.2f} plain and {:.2f} with LayerNorm, "
+                 "those after {} steps by {:.2f} and {:.2f}",
+                 spread(first[0]), spread(first[1]), kTrainSteps, spread(loss[0]), spread(loss[1]))),
+      decide(
+          kHarder, loss[1][1] / loss[0][1],
+          fmt::format(
+              "{} layers that begin with 2/n are at a loss of {:.3f} plain and {:.3f} with LayerNorm, after "
+              "the same {} steps at the same rate",
+              kDepth, loss[0][1], loss[1][1], kTrainSteps))};
   return out;
 }
 
 const ExperimentRegistrar registrar({"norms",
                                      "Deep networks that begin with 1.7/n, 2/n and 2.3/n, plain and with "
                                      "LayerNorm",
-                                     run});
+                                     run,
+                                     nullptr,
+                                     {kAlike, kHarder}});
 
 }  // namespace
 }  // namespace klab::learning::norms_experiment

@@ -14,8 +14,19 @@
 namespace klab::learning::scale_one_experiment {
 namespace {
 
+const Claim kVisible{
+    .id = "scale_one.visible",
+    .said = "half precision without a loss scale fails visibly, and with a dynamic one it does not",
+    .source = "paper",
+    .metric = "share of examples that the dynamic scale has right and scale 1 has not, at most",
+    .rule = at_least(0.2)};
+const Claim kNeeds{.id = "scale_one.field",
+                   .said = "a radiance field in half precision needs a loss scale",
+                   .source = "plan",
+                   .metric = "dB gained by a dynamic scale over scale 1",
+                   .rule = at_least(0.5)};
+
 constexpr int64_t kExamples = 256, kWidth = 64, kSteps = 150, kFieldSteps = 100;
-constexpr double kSeen = 0.2;  // as a fraction of the examples: a difference that is easy to notice
 
 /// Returns a plain network whose matrices have variance 1/(3·inputs), the default of some libraries. Each
 /// layer with a ReLU scales values, forward and backward, by 0.41.
@@ -86,14 +97,14 @@ Decided hidden_by_adam(Outcome& out, uint64_t seed) {
                       percent_text(one->lost().share())});
   out.rows.push_back({"radiance field", "f16, dynamic scale", fmt::format("{:.2f} dB", db),
                       percent_text(dynamic->lost().share())});
-  return {"a radiance field in half precision needs a loss scale",
-          db_one > db - 0.5 ? Finding::refuted : Finding::held,
-          fmt::format("{:.2f} dB with scale 1, where {} of the gradients become 0, and {:.2f} with a dynamic "
-                      "one, where {} do: "
-                      "its networks are shallow, so that what vanishes are the small gradients of a "
-                      "parameter, and Adam divides the "
-                      "others by their own size",
-                      db_one, percent_text(one->lost().share()), db, percent_text(dynamic->lost().share()))};
+  return decide(
+      kNeeds, db - db_one,
+      fmt::format("{:.2f} dB with scale 1, where {} of the gradients become 0, and {:.2f} with a dynamic "
+                  "one, where {} do: "
+                  "its networks are shallow, so that what vanishes are the small gradients of a "
+                  "parameter, and Adam divides the "
+                  "others by their own size",
+                  db_one, percent_text(one->lost().share()), db, percent_text(dynamic->lost().share())));
 }
 
 Outcome run(uint64_t seed) {
@@ -126,20 +137,24 @@ Outcome run(uint64_t seed) {
     right_one = results[1].right, right_dynamic = results[2].right, gone = results[1].gone;
   }
   out.decided = {
-      {"half precision without a loss scale fails visibly, and with a dynamic one it does not",
-       most > kSeen ? Finding::held : Finding::refuted,
-       fmt::format(
-           "a plain network of {} layers, with Adam: {} right with scale 1, where {} of the gradients become "
-           "0, and {} with a "
-           "dynamic one; each layer makes gradients 0.41 times as large, and where all of a layer's are 0, "
-           "Adam has nothing to divide",
-           at, percent_text(right_one), percent_text(gone), percent_text(right_dynamic))},
+      decide(kVisible, most,
+             fmt::format("a plain network of {} layers, with Adam: {} right with scale 1, where {} of the "
+                         "gradients become "
+                         "0, and {} with a "
+                         "dynamic one; each layer makes gradients 0.41 times as large, and where all of a "
+                         "layer's are 0, "
+                         "Adam has nothing to divide",
+                         at, percent_text(right_one), percent_text(gone), percent_text(right_dynamic))),
       hidden_by_adam(out, seed)};
   return out;
 }
 
 const ExperimentRegistrar registrar(
-    {"scale_one", "Half precision without a loss scale: a deep plain network, and a radiance field", run});
+    {"scale_one",
+     "Half precision without a loss scale: a deep plain network, and a radiance field",
+     run,
+     nullptr,
+     {kVisible, kNeeds}});
 
 }  // namespace
 }  // namespace klab::learning::scale_one_experiment

@@ -11,6 +11,26 @@
 namespace klab::learning::sharing_experiment {
 namespace {
 
+const Claim kUnits{.id = "sharing.units",
+                   .said = "a 256×256 RGB image to 1000 units is 200 M parameters",
+                   .source = "course",
+                   .metric = "weights",
+                   .rule = between(190e6, 210e6),
+                   .kind = ClaimKind::exact};
+const Claim kPicture{.id = "sharing.picture",
+                     .said = "a layer from picture to picture of equal size, without sharing, is 4 G",
+                     .source = "course",
+                     .metric = "weights",
+                     .rule = between(3.6e9, 4.4e9),
+                     .kind = ClaimKind::exact,
+                     .on = "the channels"};
+const Claim kFilter{.id = "sharing.filter",
+                    .said = "a 3×3 filter is 9",
+                    .source = "course",
+                    .metric = "weights",
+                    .rule = between(9, 9),
+                    .kind = ClaimKind::exact};
+
 /// Returns the weights of a layer without its biases, counted from the tensors that it requests.
 template <class Layer, class... More>
 int64_t weights(const Dims& in, More... more) {
@@ -44,19 +64,18 @@ Outcome run(uint64_t) {
                c = kernel.points.back().second;
   const auto colored = double(weights<Convolution>({3, 256, 256}, int64_t{1}, int64_t{3}, int64_t{1}));
   out.decided = {
-      {"a 256×256 RGB image to 1000 units is 200 M parameters",
-       std::abs(a / 200e6 - 1) < 0.05 ? Finding::held : Finding::refuted, fmt::format("{:.1f} M", a / 1e6)},
-      {"a layer from picture to picture of equal size, without sharing, is 4 G",
-       std::abs(b / 4e9 - 1) < 0.1 ? Finding::depends : Finding::refuted,
-       fmt::format(
-           "{:.2f} G from one channel to one; {:.2f} G from three to one, {:.2f} G from three to three",
-           b / 1e9, 3 * b / 1e9, 9 * b / 1e9)},
-      {"a 3×3 filter is 9", c == 9 ? Finding::held : Finding::refuted,
-       fmt::format("{:.0f} from one channel to one; {:.0f} from three to one", c, colored)}};
+      decide(kUnits, a, fmt::format("{:.1f} M", a / 1e6)),
+      decide(kPicture, {{"one to one", {b}}, {"three to one", {3 * b}}, {"three to three", {9 * b}}},
+             fmt::format(
+                 "{:.2f} G from one channel to one; {:.2f} G from three to one, {:.2f} G from three to three",
+                 b / 1e9, 3 * b / 1e9, 9 * b / 1e9)),
+      decide(kFilter, c,
+             fmt::format("{:.0f} from one channel to one; {:.0f} from three to one", c, colored))};
   return out;
 }
 
-const ExperimentRegistrar registrar({"sharing", "Weights of layers with and without sharing", run});
+const ExperimentRegistrar registrar(
+    {"sharing", "Weights of layers with and without sharing", run, nullptr, {kUnits, kPicture, kFilter}});
 
 }  // namespace
 }  // namespace klab::learning::sharing_experiment
