@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "harness/cli/recorded.h"
@@ -29,6 +31,30 @@ json read_json(const fs::path& file) {
 
 }  // namespace
 
+std::vector<ClaimEntry> claims_on_record(const std::set<std::string>& preferred) {
+  std::vector<ClaimRecord> records = read_claim_records(source_root());
+  std::ranges::stable_sort(records, {},
+                           [&](const ClaimRecord& r) { return !preferred.contains(r.fingerprint); });
+  ClaimRecord all;
+  for (const ClaimRecord& record : records)
+    for (const ClaimEntry& e : record.entries)
+      if (e.complete() && all.find(e.claim.id) == nullptr) all.set(e);
+  return all.entries;
+}
+
+std::string claims_line() try {
+  std::map<ClaimVerdict, int> count;
+  const auto claims = claims_on_record({fingerprint(this_machine())});
+  for (const ClaimEntry& e : claims) ++count[e.verdict()];
+  return claims.empty()
+             ? ""
+             : fmt::format("Claims on record: {} held, {} refuted, {} depend on something: klab claims",
+                           count[ClaimVerdict::held], count[ClaimVerdict::refuted],
+                           count[ClaimVerdict::depends]);
+} catch (const ClaimRecordError& error) {
+  return fmt::format("Claims on record: {}", error.what());
+}
+
 void find_records(ReportInput& in, const std::vector<std::string>& row_names) {
   std::set<std::string> machines;
   for (const Row& r : in.run.rows) machines.insert(r.fingerprint);
@@ -51,6 +77,7 @@ void find_records(ReportInput& in, const std::vector<std::string>& row_names) {
   }
   if (in.machine.is_null() && machines.count(fingerprint(this_machine())) != 0)
     in.machine = to_json(this_machine());
+  in.claims = claims_on_record(machines);
 }
 
 void refuse_rows_twice(const Recording& run) {
@@ -68,6 +95,11 @@ std::string write_tour_report(const Recording& run) {
   ReportInput in;
   in.run = run;
   in.machine = to_json(this_machine());
+  try {
+    in.claims = claims_on_record({fingerprint(this_machine())});
+  } catch (const ClaimRecordError&) {
+    // A broken record costs no tour its report; the tour's last line names it.
+  }
   const std::string text = report_html(in);
   std::error_code error;
   for (const fs::path& folder : {fs::current_path(error), fs::temp_directory_path(error)}) {

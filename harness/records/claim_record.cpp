@@ -325,6 +325,7 @@ ClaimRecord read_claim_record(const fs::path& file, const std::string& fingerpri
 }
 
 std::vector<ClaimRecord> read_claim_records(const fs::path& root) {
+  if (root.empty()) return {};
   std::vector<std::string> machines;
   std::error_code error;
   for (const auto& folder : fs::directory_iterator(root / "reports" / "recorded", error))

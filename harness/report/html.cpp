@@ -120,6 +120,27 @@ std::string verdict_html(const ReportInput& in) {
   return html + "</section>\n";
 }
 
+/// Returns the claims on record: verdict, interval, rule, and the command that decides each.
+std::string claims_on_record_html(const std::vector<ClaimEntry>& claims) {
+  if (claims.empty()) return "";
+  HtmlTable table("claimsrecord",
+                  {"claim", "said in", "verdict", "metric", "low", "high", "holds", "decided by"});
+  for (const ClaimEntry& e : claims) {
+    const ClaimVerdict v = e.verdict();
+    const char* ink = v == ClaimVerdict::held ? "good" : v == ClaimVerdict::refuted ? "bad" : "open";
+    const std::string on = e.depends_text();
+    table.add({HtmlCell::text(e.claim.said), HtmlCell::text(e.claim.source),
+               HtmlCell::text(name_of(v) + (on.empty() ? "" : " " + on), ink), HtmlCell::text(e.claim.metric),
+               HtmlCell::number(e.low(), claim_number(e.low())),
+               HtmlCell::number(e.high(), claim_number(e.high())), HtmlCell::text(e.claim.rule.text()),
+               HtmlCell::code("klab " + e.claim.command())});
+  }
+  return "<section id=\"claims\"><h2>Claims on record</h2>\n<p class=\"note\">What is claimed about learning "
+         "and rendering. A claim "
+         "is held if every value of its metric is in its range, refuted if none is.</p>\n" +
+         table.html(true) + "</section>\n";
+}
+
 std::string rows_html(const ReportInput& in, const std::vector<LadderView>& ladders) {
   std::map<std::string, const Change*> changes;
   if (in.comparison)
@@ -200,6 +221,7 @@ std::string report_html(const ReportInput& in, const std::filesystem::path& figu
   if (in.comparison) nav += "<a href=\"#verdict\">verdict</a>";
   if (timed) nav += "<a href=\"#all\">all rows</a>";
   for (const LabSection& s : sections) nav += fmt::format("<a href=\"#{0}\">{0}</a>", escaped(s.id));
+  if (timed && !in.claims.empty()) nav += "<a href=\"#claims\">claims</a>";
   if (!training.empty()) nav += "<a href=\"#training\">training</a>";
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -234,6 +256,7 @@ std::string report_html(const ReportInput& in, const std::filesystem::path& figu
   }
   if (timed) html += machine_html(in) + verdict_html(in) + rows_html(in, ladders);
   for (const LabSection& s : sections) html += s.html(plots);
+  if (timed) html += claims_on_record_html(in.claims);
   html += training_html(training, curves, plots);
   html += fmt::format(
       "<footer>Made by {} from recorded rows. Units are decimal.</footer>\n<script>\n{}</script>\n"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/compare/comparison.h"
+#include "harness/records/claim_record.h"
 #include "harness/records/rows.h"
 #include "harness/report/side_by_side.h"
 
@@ -24,6 +25,7 @@ struct ReportInput {
   std::vector<std::string> train;  // folders of training runs
   bool all = false;                // show every branch at every size, not only where it pays
   std::vector<NamedRun> runs;      // side by side, next to `run` or alone
+  std::vector<ClaimEntry> claims;  // decided ones, shown below the labs
   std::string title;               // empty: "klab report"
   std::string made;                // by which command and when
 };

@@ -195,6 +195,9 @@ def labs():
     case("image", [0], "fit-image", "photo.png", "--steps", 4, "--plan", "naive", "--json")
     case("experiments", [0], "experiment", "quadratic", "--json")
     case("claims", [0], "claims", "derivatives", "--json")
+    case("claims", [0], "claims", "--run", "--seed", 4, "derivatives", "--json")
+    run("claims", "--all", "derivatives", "--out", "claims.json")
+    file_case("claims", "claims.json")
     train = ["classify", "glyphs", "--train", 60, "--test", 20, "--batch", 20, "--epochs", 1, "--plan", "naive", "--threads", 2, "--json"]
     case("classifier", [0], *train, "--model", "softmax", "--out", "network")
     file_case("classifier", "network/result.json")

@@ -107,6 +107,9 @@ try 2 'exit code 2\|built without MPI' scaling nowhere
 try 0 '' classify spirals --epochs 1 --model mlp --threads 2 --out network
 try 2 '' classify --network nonsense
 try 0 '' claims derivatives
+try 0 'with seed 4 alone' claims --run quadratic dropout --seed 4
+try 0 'quadratic, seed 1' claims --all quadratic --out claims.json
+try 2 '"schema" is missing' claims --all quadratic --out small.json
 try 2 'no_such' claims no_such
 try 0 '' experiment quadratic --html experiment.html
 try 2 'no_such' experiment no_such

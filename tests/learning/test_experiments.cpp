@@ -28,7 +28,10 @@ class Experiments : public ::testing::Test {
     for (const Decided& d : o.decided) {
       EXPECT_FALSE(d.said.empty() || d.said.ends_with('.')) << name << ": " << d.said;
       EXPECT_TRUE(std::ranges::any_of(d.because, [](char c) { return c >= '0' && c <= '9'; })) << d.because;
+      EXPECT_NE(std::ranges::find(at->claims, d.id, &Claim::id), at->claims.end())
+          << d.said << " is not declared";
     }
+    EXPECT_EQ(o.decided.size(), at->claims.size()) << name << " does not decide all that it declares";
     for (const auto& row : o.rows) EXPECT_EQ(row.size(), o.heads.size()) << name;
     EXPECT_FALSE(o.curves.empty()) << name;
     for (const Curve& c : o.curves)

@@ -22,8 +22,12 @@ class Claims {
     const auto at = std::ranges::find(all, name, &Experiment::name);
     if (at == all.end()) throw std::logic_error("no experiment " + name);
     out = at->run(1);
-    for (const Decided& d : out.decided)
+    for (const Decided& d : out.decided) {
       EXPECT_TRUE(std::ranges::any_of(d.because, [](char c) { return c >= '0' && c <= '9'; })) << d.because;
+      EXPECT_NE(std::ranges::find(at->claims, d.id, &Claim::id), at->claims.end())
+          << d.said << " is not declared";
+    }
+    EXPECT_EQ(out.decided.size(), at->claims.size()) << name << " does not decide all that it declares";
     for (const auto& row : out.rows) EXPECT_EQ(row.size(), out.heads.size());
     for (const Curve& c : out.curves)
       for (const auto& [x, y] : c.points) EXPECT_TRUE(std::isfinite(y) && x > 0) << c.name;
@@ -41,7 +45,6 @@ TEST(HashTableClaims, CertainClaimsAreDecided) {
   const Claims claims("hash_table");
   EXPECT_EQ(claims.finding("end at 2048"), Finding::refuted) << "arithmetic";
   EXPECT_EQ(claims.finding("too small loses detail"), Finding::held);
-  EXPECT_EQ(claims.out.decided.size(), 6U);
 }
 
 TEST(SamplingClaims, CertainClaimsAreDecided) {
@@ -49,22 +52,19 @@ TEST(SamplingClaims, CertainClaimsAreDecided) {
   EXPECT_NE(claims.finding("occupancy grid"), Finding::refuted) << "most of the box is air";
   claims.finding("by their error");
   claims.finding("stratified");
-  EXPECT_EQ(claims.out.decided.size(), 4U);
 }
 
 TEST(RenderingClaims, CertainClaimsAreDecided) {
   const Claims claims("rendering");
   EXPECT_EQ(claims.finding("fixed number of samples"), Finding::refuted)
       << "the grid of cells learns what is empty";
-  EXPECT_NE(claims.finding("less memory"), Finding::refuted) << "there are no gradients and moments";
-  EXPECT_EQ(claims.out.decided.size(), 6U);
+  EXPECT_EQ(claims.finding("less memory"), Finding::held) << "there are no gradients and moments";
 }
 
 TEST(HotEntryClaims, DecideOneClaim) { EXPECT_EQ(Claims("hot_entries").out.decided.size(), 1U); }
 
 TEST(CompositingClaims, RungsAgree) {
   const Claims claims("compositing");
-  EXPECT_EQ(claims.out.decided.size(), 5U);
   for (const auto& row : claims.out.rows) EXPECT_LT(std::stod(row.back()), 1e-3) << row.front();
 }
 

@@ -215,13 +215,15 @@ const Lab* lab_with_run(const std::string& what) {
   return nullptr;
 }
 
-/// Writes rows and report, and returns the exit code.
-int finish(const Recording& shown, bool failed, bool to_be_continued, const std::string& out,
+/// Writes rows and report, ends a tour with a line on the claims on record, and returns the exit code.
+int finish(const Recording& shown, bool tour, bool failed, bool to_be_continued, const std::string& out,
            const std::string& resume) {
   if (!out.empty() && !shown.rows.empty()) write_run(out, shown, this_machine(), {});
   const std::string report = write_tour_report(shown);
   if (to_be_continued) return failed ? exit_failed : exit_ok;
   if (!report.empty()) fmt::print("{} {}\n", inked("The report of this run:", Ink::bold), report);
+  if (const std::string claims = tour && shown.complete ? claims_line() : ""; !claims.empty())
+    fmt::print("{}\n", claims);
   if (shown.complete) return failed ? exit_failed : exit_ok;
   std::fflush(stdout);
   fmt::print(stderr, "klab: interrupted{}{}\n", interrupted_text(shown, out), resume);
@@ -271,12 +273,12 @@ int run(const std::string& what, const std::string& out, bool all, const std::st
   }
   shown.complete = shown.complete && !interrupted();
   if (shown.complete) close(before);
-  if (!parts) return finish(shown, failed, false, out, "");
+  if (!parts) return finish(shown, tour, failed, false, out, "");
   Recording joined = parts->joined(shown.rows);
   const bool stopped = !shown.complete;
   const bool to_be_continued = !stopped && !joined.complete;
   joined.complete = joined.complete && !stopped;
-  return finish(joined, failed || parts->wrong(), to_be_continued, out,
+  return finish(joined, true, failed || parts->wrong(), to_be_continued, out,
                 "; ./klab run goes on with the labs that are left");
 }
 

@@ -17,13 +17,13 @@
 namespace klab::learning::recomputation_experiment {
 namespace {
 
-const Claim kParts{.id = "recomputation.parts",
-                   .said = "accumulating over eight parts takes an eighth of the memory of activations",
-                   .source = "plan",
-                   .metric = "memory of one part over that of eight",
-                   .rule = at_least(7),
-                   .kind = ClaimKind::exact,
-                   .on = "the network"};
+const Claim kEighth{.id = "recomputation.parts",
+                    .said = "accumulating over eight parts takes an eighth of the memory of activations",
+                    .source = "plan",
+                    .metric = "memory of one part over that of eight",
+                    .rule = at_least(7),
+                    .kind = ClaimKind::exact,
+                    .on = "the network"};
 const Claim kHalf{.id = "recomputation.memory",
                   .said = "recomputation halves the memory of activations",
                   .source = "paper",
@@ -202,7 +202,7 @@ Outcome run(uint64_t seed) {
   const double field_less = field_parts[0].megabytes / field_again[0].megabytes,
                field_longer = times_as_long(field_again[0], field_parts[0]);
   out.decided = {
-      decide(kParts, {{"the classifier", {by_parts}}, {"the field", {field_by_parts}}},
+      decide(kEighth, {{"the classifier", {by_parts}}, {"the field", {field_by_parts}}},
              fmt::format("{:.1f} times less for the classifier, {:.1f} times less for the field", by_parts,
                          field_by_parts)),
       decide(
@@ -232,7 +232,7 @@ const ExperimentRegistrar registrar(
      "Memory of a batch against the time of a step: parts of it, and what is computed again",
      run,
      nullptr,
-     {kParts, kHalf, kThird, kSame}});
+     {kEighth, kHalf, kThird, kSame}});
 
 }  // namespace
 }  // namespace klab::learning::recomputation_experiment

@@ -14,6 +14,26 @@
 namespace klab::learning::batched_inference_claim {
 namespace {
 
+const Claim kBatched{.id = "batched_inference.pixels",
+                     .said = "batched inference is 40 to 60 % faster",
+                     .source = "plan",
+                     .metric = "times as fast by 8192 pixels at a time",
+                     .rule = at_least(1.4),
+                     .kind = ClaimKind::timed,
+                     .on = "the pixels at a time before"};
+const Claim kViewsAtOnce{.id = "batched_inference.views",
+                         .said = "rendering many views at once is 40 to 60 % faster",
+                         .source = "plan",
+                         .metric = "times as fast by one queue as one after the other",
+                         .rule = at_least(1.4),
+                         .kind = ClaimKind::timed};
+const Claim kBusy{.id = "batched_inference.busy",
+                  .said = "batches raise the utilization of the processor by 20 to 30 %",
+                  .source = "plan",
+                  .metric = "share of the processor, queue over frame by frame",
+                  .rule = at_least(1.2),
+                  .kind = ClaimKind::timed};
+
 constexpr int64_t kSteps = 150;
 constexpr int kRounds = 3;
 constexpr size_t kViews = 4;
@@ -103,31 +123,31 @@ Outcome run(uint64_t seed) {
                  use = measured("share of the processor, queue over frame by frame",
                                 {busy(queue) / std::max(busy(many), 1e-9)});
   out.decided = {
-      {"batched inference is 40 to 60 % faster",
-       last.value >= 1.4   ? Finding::held
-       : rays.value >= 1.4 ? Finding::depends
-                           : Finding::refuted,
-       fmt::format(
-           "{:.2f} times as fast by {} pixels at a time as by {}, {:.2f} times as by {}: on how small the "
-           "batch was before",
-           rays.value, sizes.back(), sizes.front(), last.value, sizes[sizes.size() - 2]),
-       "plan", rays},
-      {"and so is rendering many views at once", reached(views.value, 1.4),
-       fmt::format("all through one queue are {:.2f} times as fast as one after the other, on {} threads",
-                   views.value, omp_get_max_threads()),
-       "plan", views},
-      {"batches raise the utilization of the processor by 20 to 30 %", reached(use.value, 1.2),
-       fmt::format(
-           "busy to {} frame by frame with {} pixels at a time, to {} with {}, to {} through the queue; "
-           "busy is not fast: threads that wait for each other count as busy",
-           percent_text(busy(few)), sizes.front(), percent_text(busy(many)), sizes.back(),
-           percent_text(busy(queue))),
-       "plan", use}};
+      decide(
+          kBatched, {{"128", {rays.value}}, {"2048", {last.value}}},
+          fmt::format(
+              "{:.2f} times as fast by {} pixels at a time as by {}, {:.2f} times as by {}: on how small the "
+              "batch was before",
+              rays.value, sizes.back(), sizes.front(), last.value, sizes[sizes.size() - 2])),
+      decide(
+          kViewsAtOnce, views.value,
+          fmt::format("all through one queue are {:.2f} times as fast as one after the other, on {} threads",
+                      views.value, omp_get_max_threads())),
+      decide(
+          kBusy, use.value,
+          fmt::format(
+              "busy to {} frame by frame with {} pixels at a time, to {} with {}, to {} through the queue; "
+              "busy is not fast: threads that wait for each other count as busy",
+              percent_text(busy(few)), sizes.front(), percent_text(busy(many)), sizes.back(),
+              percent_text(busy(queue))))};
   return out;
 }
 
-const ExperimentRegistrar registrar({"batched_inference", "Pictures by few and by many pixels at a time",
-                                     run});
+const ExperimentRegistrar registrar({"batched_inference",
+                                     "Pictures by few and by many pixels at a time",
+                                     run,
+                                     nullptr,
+                                     {kBatched, kViewsAtOnce, kBusy}});
 
 }  // namespace
 }  // namespace klab::learning::batched_inference_claim

@@ -17,6 +17,41 @@
 namespace klab::learning::compositing_claim {
 namespace {
 
+const Claim kAlpha{
+    .id = "compositing.alpha_first",
+    .said = "transparencies computed beforehand, in lanes, make the sum 1.5 to 2 times as fast",
+    .source = "post",
+    .metric = "processor time of composite_fwd.cpu.01_serial over that of 02_alpha_first",
+    .rule = at_least(1.5),
+    .kind = ClaimKind::timed};
+const Claim kScan{.id = "compositing.scan",
+                  .said = "a scan (wavefront) along the ray makes the sum 2 to 3 times as fast",
+                  .source = "post",
+                  .metric = "processor time of composite_fwd.cpu.02_alpha_first over that of 03_vector_scan",
+                  .rule = at_least(2),
+                  .kind = ClaimKind::timed};
+const Claim kExponential{
+    .id = "compositing.exponentials",
+    .said =
+        "fast exponentials or sums of logarithms make it 1.2 to 1.5 times as fast, a little less accurate",
+    .source = "post",
+    .metric = "processor time of composite_fwd.cpu.03_vector_scan over that of 04_log_space",
+    .rule = at_least(1.2),
+    .kind = ClaimKind::timed};
+const Claim kFour{.id = "compositing.four",
+                  .said = "taking four together helps",
+                  .source = "post",
+                  .metric = "processor time of composite_fwd.cpu.04_log_space over that of 05_four_sums",
+                  .rule = at_least(1.03),
+                  .kind = ClaimKind::timed};
+const Claim kTraffic{.id = "compositing.traffic",
+                     .said = "accumulating in shared memory moves fewer sectors of global memory",
+                     .source = "post",
+                     .metric = "sectors over those of a product by each thread, counted for 256 rays",
+                     .rule = at_most(0.99),
+                     .kind = ClaimKind::exact,
+                     .on = "where the scan lies"};
+
 constexpr int64_t kRays = 4096, kSamples = 32 * kRays;
 constexpr int kRounds = 9;
 
@@ -84,10 +119,6 @@ Race race(Outcome& out, const std::string& faster, const std::string& than, uint
   return r;
 }
 
-Finding between(double ratio, double low, double high) {
-  return ratio < low ? Finding::refuted : ratio <= high ? Finding::held : Finding::depends;
-}
-
 std::string race_text(const Race& r, const std::string& what) {
   return fmt::format("{} {:.2f} times as fast as the rung before, colors at most {:.1e} apart", what, r.ratio,
                      r.difference);
@@ -119,12 +150,12 @@ std::string moved_text(const Moved& m) {
 void on_a_gpu(Outcome& out, uint64_t seed) {
   const Moved block = moved("cuda.02_alpha_first", seed), shared = moved("cuda.03_shared_scan", seed),
               warp = moved("cuda.04_warp_scan", seed);
-  out.decided.push_back({"accumulating in shared memory makes the sum 1.3 to 1.8 times as fast",
-                         Finding::depends,
-                         fmt::format("on the GPU; counted for 256 rays: a product by each thread {}; a scan "
-                                     "in shared memory {}; one in "
-                                     "registers {}",
-                                     moved_text(block), moved_text(shared), moved_text(warp))});
+  const auto over_block = [&](const Moved& m) { return double(m.sectors) / double(block.sectors); };
+  out.decided.push_back(decide(kTraffic,
+                               {{"shared memory", {over_block(shared)}}, {"registers", {over_block(warp)}}},
+                               fmt::format("a product by each thread {}; a scan in shared memory {}; one in "
+                                           "registers {}",
+                                           moved_text(block), moved_text(shared), moved_text(warp))));
 }
 
 Outcome run(uint64_t seed) {
@@ -136,22 +167,22 @@ Outcome run(uint64_t seed) {
              logs = race(out, "cpu.04_log_space", "cpu.03_vector_scan", seed),
              unrolled = race(out, "cpu.05_four_sums", "cpu.04_log_space", seed);
   out.decided.push_back(
-      {"transparencies computed beforehand, side by side, make the sum 1.5 to 2 times as fast, with the same "
-       "result",
-       between(alpha.ratio, 1.5, 2), race_text(alpha, "exponentials first, in vector lanes:")});
-  out.decided.push_back({"a scan (wavefront) along the ray makes the sum 2 to 3 times as fast",
-                         between(scan.ratio, 2, 3),
-                         race_text(scan, "a scan over vector lanes, all else as it was:")});
+      decide(kAlpha, alpha.ratio, race_text(alpha, "exponentials first, in vector lanes:")));
   out.decided.push_back(
-      {"fast exponentials or sums of logarithms make it 1.2 to 1.5 times as fast, a little less accurate",
-       between(logs.ratio, 1.2, 1.5), race_text(logs, "optical depths added up, one exponential for two:")});
-  out.decided.push_back({"taking four together helps", between(unrolled.ratio, 1.03, 100),
-                         race_text(unrolled, "the four sums of a ray reduced together:")});
+      decide(kScan, scan.ratio, race_text(scan, "a scan over vector lanes, all else as it was:")));
+  out.decided.push_back(
+      decide(kExponential, logs.ratio, race_text(logs, "optical depths added up, one exponential for two:")));
+  out.decided.push_back(
+      decide(kFour, unrolled.ratio, race_text(unrolled, "the four sums of a ray reduced together:")));
   on_a_gpu(out, seed);
   return out;
 }
 
-const ExperimentRegistrar registrar({"compositing", "what is said about kernels of the sum along rays", run});
+const ExperimentRegistrar registrar({"compositing",
+                                     "what is said about kernels of the sum along rays",
+                                     run,
+                                     nullptr,
+                                     {kAlpha, kScan, kExponential, kFour, kTraffic}});
 
 }  // namespace
 }  // namespace klab::learning::compositing_claim

@@ -14,6 +14,40 @@
 namespace klab::learning::hash_table_claim {
 namespace {
 
+const Claim kGrowth{.id = "hash_table.growth",
+                    .said = "sixteen levels from 16, each twice as fine as the one before, end at 2048",
+                    .source = "plan",
+                    .metric = "finest resolution",
+                    .rule = between(2047, 2049),
+                    .kind = ClaimKind::exact};
+const Claim kSmall{.id = "hash_table.too_small",
+                   .said = "a table that is too small loses detail to collisions",
+                   .source = "plan",
+                   .metric = "dB gained by 2^14 entries a level over 2^6",
+                   .rule = at_least(0.05)};
+const Claim kFunctions{.id = "hash_table.functions",
+                       .said = "a better hash function than the exclusive or of primes improves quality",
+                       .source = "plan",
+                       .metric = "dB gained",
+                       .rule = at_least(0),
+                       .on = "the function"};
+const Claim kTenTimes{.id = "hash_table.rate",
+                      .said = "the table learns best at ten times the learning rate of the networks",
+                      .source = "plan",
+                      .metric = "dB of ten times over the best of 1, 3 and 30 times",
+                      .rule = at_least(0)};
+const Claim kDecay{.id = "hash_table.decay",
+                   .said = "a weight decay of 1e-6 on the networks improves quality",
+                   .source = "plan",
+                   .metric = "dB gained",
+                   .rule = at_least(0)};
+const Claim kGrows{
+    .id = "hash_table.adaptive",
+    .said = "a table that starts small and grows is as good as a fixed one of twice as many entries",
+    .source = "plan",
+    .metric = "dB gained over the fixed one",
+    .rule = at_least(-0.2)};
+
 constexpr int64_t kSteps = 150;
 
 /// Result of a training.
@@ -38,10 +72,9 @@ void row(Outcome& out, const std::string& name, const Trained& t) {
 
 Decided growth() {
   const double by_two = 16 * std::exp2(15), needed = hashgrid_growth(16, 16, 2048);
-  return {
-      "sixteen levels from 16, each twice as fine as the one before, end at 2048",
-      std::abs(by_two - 2048) < 1 ? Finding::held : Finding::refuted,
-      fmt::format("16 levels by a factor of 2 end at {:.0f}; 2048 needs a factor of {:.4f}", by_two, needed)};
+  return decide(
+      kGrowth, by_two,
+      fmt::format("16 levels by a factor of 2 end at {:.0f}; 2048 needs a factor of {:.4f}", by_two, needed));
 }
 
 void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
@@ -57,14 +90,15 @@ void sizes(Outcome& out, const Trained& base, double noise, uint64_t seed) {
     last = t.psnr;
   }
   out.curves.push_back(curve);
-  out.decided.push_back({"a table that is too small loses detail to collisions", better(last, first, noise),
-                         fmt::format("{} with 2^6 entries a level, {} with 2^12, {} with 2^14; twice what "
-                                     "another seed makes is {:.2f} dB",
-                                     db_text(first), db_text(base.psnr), db_text(last), noise)});
+  out.decided.push_back(
+      decide(kSmall, last - first,
+             fmt::format("{} with 2^6 entries a level, {} with 2^12, {} with 2^14; twice what "
+                         "another seed makes is {:.2f} dB",
+                         db_text(first), db_text(base.psnr), db_text(last), noise)));
 }
 
 void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
-  double best = base.psnr, worst = base.psnr;
+  std::vector<ClaimRow> gained;
   std::string text = fmt::format("primes {}, {} of the finest level's points alone", db_text(base.psnr),
                                  percent_text(base.levels.back().alone));
   for (const char* hash : {"morton", "pcg", "tiled"}) {
@@ -72,13 +106,11 @@ void functions(Outcome& out, const Trained& base, double noise, uint64_t seed) {
     c.hash = hash;
     const Trained t = train(c, seed);
     row(out, hash, t);
-    best = std::max(best, t.psnr);
-    worst = std::min(worst, t.psnr);
+    gained.push_back({hash, {t.psnr - base.psnr}});
     text += fmt::format("; {} {}, {}", hash, db_text(t.psnr), percent_text(t.levels.back().alone));
   }
-  out.decided.push_back({"a better hash function than the exclusive or of primes improves quality",
-                         better(best, base.psnr, noise),
-                         text + fmt::format("; twice what another seed makes is {:.2f} dB", noise)});
+  out.decided.push_back(
+      decide(kFunctions, gained, text + fmt::format("; twice what another seed makes is {:.2f} dB", noise)));
 }
 
 void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
@@ -92,14 +124,13 @@ void rates(Outcome& out, const Trained& base, double noise, uint64_t seed) {
     row(out, fmt::format("rate of the table x{:g}", rate), t);
     curve.points.emplace_back(rate, t.psnr);
     text += fmt::format(", times {:g} {}", rate, db_text(t.psnr));
-    best = std::max(best, t.psnr);
-    if (rate == 10) ten = t.psnr;
+    (rate == 10 ? ten : best) = rate == 10 ? t.psnr : std::max(best, t.psnr);
   }
   out.curves.push_back(curve);
-  out.decided.push_back({"the table learns best at ten times the learning rate of the networks",
-                         ten < best - noise ? Finding::refuted : better(ten, base.psnr, noise),
-                         text + fmt::format("; networks at {:g}; twice what another seed makes is {:.2f} dB",
-                                            small_hash_config().learning_rate, noise)});
+  out.decided.push_back(
+      decide(kTenTimes, ten - best,
+             text + fmt::format("; networks at {:g}; twice what another seed makes is {:.2f} dB",
+                                small_hash_config().learning_rate, noise)));
 }
 
 void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
@@ -107,10 +138,10 @@ void decay(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   c.weight_decay = 1e-6;
   const Trained t = train(c, seed);
   row(out, "a weight decay of 1e-6", t);
-  out.decided.push_back({"a weight decay of 1e-6 on the networks improves quality",
-                         better(t.psnr, base.psnr, noise),
-                         fmt::format("{} with it, {} without; twice what another seed makes is {:.2f} dB",
-                                     db_text(t.psnr), db_text(base.psnr), noise)});
+  out.decided.push_back(
+      decide(kDecay, t.psnr - base.psnr,
+             fmt::format("{} with it, {} without; twice what another seed makes is {:.2f} dB",
+                         db_text(t.psnr), db_text(base.psnr), noise)));
 }
 
 void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
@@ -122,13 +153,12 @@ void adaptive(Outcome& out, const Trained& base, double noise, uint64_t seed) {
   c.table_every = 8;
   const Trained t = train(c, seed);
   row(out, "adaptive, of 2^14", t);
-  out.decided.push_back(
-      {"a table that starts small and grows is as good as a fixed one of twice as many entries",
-       t.psnr > fixed.psnr - std::max(noise, 0.2) ? Finding::held : Finding::refuted,
-       fmt::format("{} with {} entries, {} with a fixed table of {}, {} with one of {}; twice what another "
-                   "seed makes is {:.2f} dB",
-                   db_text(t.psnr), t.entries, db_text(fixed.psnr), fixed.entries, db_text(base.psnr),
-                   base.entries, noise)});
+  out.decided.push_back(decide(
+      kGrows, t.psnr - fixed.psnr,
+      fmt::format("{} with {} entries, {} with a fixed table of {}, {} with one of {}; twice what another "
+                  "seed makes is {:.2f} dB",
+                  db_text(t.psnr), t.entries, db_text(fixed.psnr), fixed.entries, db_text(base.psnr),
+                  base.entries, noise)));
 }
 
 Outcome run(uint64_t seed) {
@@ -149,8 +179,11 @@ Outcome run(uint64_t seed) {
   return out;
 }
 
-const ExperimentRegistrar registrar({"hash_table", "sizes, functions and rates of a hash encoding's table",
-                                     run});
+const ExperimentRegistrar registrar({"hash_table",
+                                     "sizes, functions and rates of a hash encoding's table",
+                                     run,
+                                     nullptr,
+                                     {kGrowth, kSmall, kFunctions, kTenTimes, kDecay, kGrows}});
 
 }  // namespace
 }  // namespace klab::learning::hash_table_claim

@@ -14,6 +14,27 @@
 namespace klab::learning::prefetch_claim {
 namespace {
 
+const Claim kBackground{
+    .id = "prefetch.background",
+    .said = "reading pictures in the background is faster than reading them when they are wanted",
+    .source = "course",
+    .metric = "time of a step without workers over that with the best number of them",
+    .rule = at_least(1.1),
+    .kind = ClaimKind::timed};
+const Claim kMore{.id = "prefetch.more",
+                  .said = "four or eight workers are better than one",
+                  .source = "plan",
+                  .metric = "time of a step with one worker over that with more",
+                  .rule = at_least(1.1),
+                  .kind = ClaimKind::timed,
+                  .on = "the workers"};
+const Claim kUse{.id = "prefetch.busy",
+                 .said = "background loading raises the utilization of the processor by 20 to 30 %",
+                 .source = "plan",
+                 .metric = "share of the processor, with workers over without",
+                 .rule = at_least(1.2),
+                 .kind = ClaimKind::timed};
+
 namespace fs = std::filesystem;
 
 constexpr int kTimes = 6;  // width of a picture on the disk over that of a training picture
@@ -124,29 +145,28 @@ Outcome run(uint64_t seed) {
                  eight = ratios(1, 4);
   const double use = best(std::max<size_t>(1, fastest)).busy / std::max(best(0).busy, 1e-9);
   out.decided = {
-      {"reading pictures in the background is faster than reading them when they are wanted",
-       reached(background.value, 1.1),
-       fmt::format(
-           "{:.2f} ms a step with {} workers, {:.2f} with none, who wait for data {} of the time; {} threads "
-           "train",
-           1000 * best(std::max<size_t>(1, fastest)).seconds, kWorkers[std::max<size_t>(1, fastest)],
-           1000 * best(0).seconds, percent_text(best(0).waited), omp_get_max_threads()),
-       "course", background},
-      {"four or eight workers are better than one", reached(std::max(four.value, eight.value), 1.1),
-       fmt::format("{:.2f} times as fast with four, {:.2f} times with eight as with one, on {} threads that "
-                   "steps and "
-                   "workers share",
-                   four.value, eight.value, omp_get_max_threads()),
-       "course", eight},
-      {"background loading raises the utilization of the processor by 20 to 30 %", reached(use, 1.2),
-       fmt::format("busy to {} without workers, to {} with {}", percent_text(best(0).busy),
-                   percent_text(best(std::max<size_t>(1, fastest)).busy),
-                   kWorkers[std::max<size_t>(1, fastest)]),
-       "plan", Measured{"share of the processor, with workers over without", use, use, use}}};
+      decide(kBackground, background.value,
+             fmt::format("{:.2f} ms a step with {} workers, {:.2f} with none, who wait for data {} of the "
+                         "time; {} threads "
+                         "train",
+                         1000 * best(std::max<size_t>(1, fastest)).seconds,
+                         kWorkers[std::max<size_t>(1, fastest)], 1000 * best(0).seconds,
+                         percent_text(best(0).waited), omp_get_max_threads())),
+      decide(kMore, {{"four", {four.value}}, {"eight", {eight.value}}},
+             fmt::format(
+                 "{:.2f} times as fast with four, {:.2f} times with eight as with one, on {} threads that "
+                 "steps and "
+                 "workers share",
+                 four.value, eight.value, omp_get_max_threads())),
+      decide(kUse, use,
+             fmt::format("busy to {} without workers, to {} with {}", percent_text(best(0).busy),
+                         percent_text(best(std::max<size_t>(1, fastest)).busy),
+                         kWorkers[std::max<size_t>(1, fastest)]))};
   return out;
 }
 
-const ExperimentRegistrar registrar({"prefetch", "Pictures read ahead by none to eight threads", run});
+const ExperimentRegistrar registrar(
+    {"prefetch", "Pictures read ahead by none to eight threads", run, nullptr, {kBackground, kMore, kUse}});
 
 }  // namespace
 }  // namespace klab::learning::prefetch_claim

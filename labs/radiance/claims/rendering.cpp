@@ -13,8 +13,56 @@
 namespace klab::learning::rendering_claim {
 namespace {
 
+const Claim kStop{
+    .id = "rendering.early_stop",
+    .said = "a ray that stops at a transmittance of 0.01 in place of 1e-4 costs nothing visible",
+    .source = "post",
+    .metric = "dB lost",
+    .rule = at_most(0.1)};
+const Claim kMemory{.id = "rendering.memory",
+                    .said = "rendering needs less memory than training",
+                    .source = "plan",
+                    .metric = "bytes for pictures over bytes for training, with the recipe's sizes",
+                    .rule = at_most(0.99),
+                    .kind = ClaimKind::exact};
+const Claim kRealTime{.id = "rendering.real_time",
+                      .said = "rendering is real-time",
+                      .source = "plan",
+                      .metric = "seconds of one core for 800x800 pixels",
+                      .rule = at_most(1.0 / 30),
+                      .kind = ClaimKind::timed};
+const Claim kIntegral{.id = "rendering.integral",
+                      .said = "the sum along rays need not be fast, since other parts of a step matter more",
+                      .source = "post",
+                      .metric = "share of a step",
+                      .rule = at_most(0.1),
+                      .kind = ClaimKind::timed};
+const Claim kFixed{
+    .id = "rendering.samples",
+    .said = "instant-ngp's field takes a fixed number of samples of a ray, Plenoxels an adaptive one",
+    .source = "course",
+    .metric = "samples of a ray in the last step of the hash field over those in the first",
+    .rule = at_least(0.8)};
+const Claim kSpan{.id = "rendering.span",
+                  .said = "voxels take a wider span of memory than a hash field",
+                  .source = "course",
+                  .metric = "bytes of voxels over those of the hash field",
+                  .rule = at_least(1)};
+const Claim kComputation{.id = "rendering.computation",
+                         .said = "voxels take less computation than a hash field",
+                         .source = "course",
+                         .metric = "processor time of a sample in training, voxels over hash field",
+                         .rule = at_most(1),
+                         .kind = ClaimKind::timed};
+const Claim kFastest{.id = "rendering.splatting",
+                     .said = "splatting is the fastest to render",
+                     .source = "course",
+                     .metric = "time of a picture over that of the fastest other field within 1 dB",
+                     .rule = at_most(1),
+                     .kind = ClaimKind::timed,
+                     .on = "the size of the picture"};
+
 constexpr int64_t kSteps = 1500;
-constexpr double kVisible = 0.1;  // dB
 
 /// PSNR of the test views, and processor seconds of one of them, enlarged and in its own size: the least of a
 /// few rounds.
@@ -58,20 +106,17 @@ void early_stop(Outcome& out, Model& model) {
     p.push_back(pictures_of(model));
     out.rows.push_back({stop > 0 ? fmt::format("hash, rays stop at {:g}", stop) : "hash, rays never stop", "",
                         fmt::format("{:.2f}", 1e3 * p.back().seconds), db_text(p.back().psnr)});
-    text +=
-        fmt::format("{}{}: {:.3f} dB, {:.2f} ms a view", text.empty() ? "" : "; ",
-                    stop > 0 ? fmt::format("at {:g}", stop) : "never", p.back().psnr, 1e3 * p.back().seconds);
+    text += fmt::format("{}{}: {:.3f} dB", text.empty() ? "" : "; ",
+                        stop > 0 ? fmt::format("at {:g}", stop) : "never", p.back().psnr);
     if (stop > 0) curve.points.emplace_back(stop, p.back().psnr);
   }
   out.curves.push_back(curve);
-  const double lost = p[1].psnr - p[3].psnr;
-  out.decided.push_back({"a ray that stops at a transmittance of 0.01 in place of 1e-4 costs nothing visible",
-                         lost < kVisible ? Finding::held : Finding::refuted,
-                         fmt::format("{}; visible would be {} dB", text, kVisible)});
+  out.decided.push_back(
+      decide(kStop, p[1].psnr - p[3].psnr, fmt::format("{}; visible would be {} dB", text, kStop.rule.most)));
   model.config.early_stop = Config().early_stop;
 }
 
-Decided memory(const Pictures& p) {
+void memory(Outcome& out, const Pictures& p) {
   const Scene& scene = small_built_in_scene();
   const Config usual;
   const double training = double(Trainer::bytes_of(scene, usual)),
@@ -80,15 +125,15 @@ Decided memory(const Pictures& p) {
   const Camera camera = larger_camera();
   const double pixels = double(camera.width) * camera.height;
   const double full = 800 * 800 / pixels * p.seconds;
-  const bool less = rendering < training, real_time = full < 1.0 / 30;
-  return {"rendering needs less memory than training, and is real-time",
-          less && real_time   ? Finding::held
-          : less || real_time ? Finding::depends
-                              : Finding::refuted,
-          fmt::format("with the recipe's sizes {:.0f} MB for pictures and {:.0f} MB for training; {:.2f} ms "
-                      "of one core for "
-                      "{}x{} pixels of this experiment's small field, at that rate {:.1f} s for 800x800",
-                      1e-6 * rendering, 1e-6 * training, 1e3 * p.seconds, camera.width, camera.height, full)};
+  out.decided.push_back(
+      decide(kMemory, rendering / training,
+             fmt::format("with the recipe's sizes {:.0f} MB for pictures and {:.0f} MB for training",
+                         1e-6 * rendering, 1e-6 * training)));
+  out.decided.push_back(decide(
+      kRealTime, full,
+      fmt::format("{:.2f} ms of one core for {}x{} pixels of this experiment's small field, at that rate "
+                  "{:.1f} s for 800x800",
+                  1e3 * p.seconds, camera.width, camera.height, full)));
 }
 
 // At the recipe's own sizes: bounds how much a faster sum along rays could speed up the whole.
@@ -102,12 +147,10 @@ Decided integral(uint64_t seed) {
   for (const auto& [stage, seconds] : trainer.profile().seconds())
     if (stage.starts_with("composite")) sum += seconds;
   const double share = sum / trainer.profile().total(), gain = 1 / (1 - share + share / 3);
-  return {"the sum along rays need not be fast, since other parts of a step matter more",
-          share < 0.1   ? Finding::held
-          : share > 0.3 ? Finding::refuted
-                        : Finding::depends,
-          fmt::format("it is {} of a step; three times as fast it would make the step {:.3f} times as fast",
-                      percent_text(share), gain)};
+  return decide(
+      kIntegral, share,
+      fmt::format("it is {} of a step; three times as fast it would make the step {:.3f} times as fast",
+                  percent_text(share), gain));
 }
 
 VoxelConfig small_voxel_config() {
@@ -171,23 +214,20 @@ Held as_gaussians(uint64_t seed, double seconds) {
 
 // Only pictures of about equal quality can be compared by time, and the fastest must win at both sizes.
 Decided fastest(const Pictures& hash, const Pictures& voxels, const Pictures& gaussians) {
-  const bool
-      large = gaussians.seconds < std::min(hash.seconds, voxels.seconds),
-      small =
-          gaussians.small_seconds<std::min(hash.small_seconds, voxels.small_seconds), alike = gaussians.psnr>
-              std::max(hash.psnr, voxels.psnr) -
-          kAlike;
+  // How many times as long as the fastest other field; 10 if the others are more than 1 dB better.
+  const bool alike = gaussians.psnr > std::max(hash.psnr, voxels.psnr) - kAlike;
+  const double large = alike ? gaussians.seconds / std::min(hash.seconds, voxels.seconds) : 10,
+               small =
+                   alike ? gaussians.small_seconds / std::min(hash.small_seconds, voxels.small_seconds) : 10;
   const Camera camera = small_camera();
   const auto text = [](const Pictures& p) {
     return fmt::format("{:.2f} and {:.2f} ms at {}", 1e3 * p.seconds, 1e3 * p.small_seconds, db_text(p.psnr));
   };
-  return {"splatting is the fastest to render",
-          large && small && alike ? Finding::held
-          : large || small        ? Finding::depends
-                                  : Finding::refuted,
-          fmt::format("one core, pictures of {}x{} and of {}x{}: Gaussians {}, the hash field {}, voxels {}",
-                      kLarger * camera.width, kLarger * camera.height, camera.width, camera.height,
-                      text(gaussians), text(hash), text(voxels))};
+  return decide(
+      kFastest, {{"large", {large}}, {"small", {small}}},
+      fmt::format("one core, pictures of {}x{} and of {}x{}: Gaussians {}, the hash field {}, voxels {}",
+                  kLarger * camera.width, kLarger * camera.height, camera.width, camera.height,
+                  text(gaussians), text(hash), text(voxels)));
 }
 
 Outcome run(uint64_t seed) {
@@ -205,7 +245,7 @@ Outcome run(uint64_t seed) {
   Model model = trainer.averaged();
   Held hash{"hash", 1e3 * hash_seconds / kSteps, double(Model::bytes_of(config, 1)), pictures_of(model)};
   early_stop(out, model);
-  out.decided.push_back(memory(hash.pictures));
+  memory(out, hash.pictures);
   out.decided.push_back(integral(seed));
 
   const VoxelConfig voxel_config = small_voxel_config();
@@ -216,29 +256,32 @@ Outcome run(uint64_t seed) {
   const Held voxels = as_voxels(voxel_trainer, voxel_plan, processor_seconds() - begin),
              gaussians = as_gaussians(seed, hash_seconds);
   for (const Held* h : std::initializer_list<const Held*>{&hash, &voxels, &gaussians}) row(out, *h);
+  out.decided.push_back(decide(
+      kFixed, hash_rays.last / hash_rays.first,
+      fmt::format("the hash field counted {:.1f} samples of a ray in its first step and {:.1f} in its last, "
+                  "since its grid of "
+                  "occupied cells says where; voxels {:.1f} and {:.1f}",
+                  hash_rays.first, hash_rays.last, voxel_rays.first, voxel_rays.last)));
   out.decided.push_back(
-      {"instant-ngp's field takes a fixed number of samples of a ray, Plenoxels an adaptive one",
-       hash_rays.last < 0.8 * hash_rays.first ? Finding::refuted : Finding::held,
-       fmt::format("the hash field counted {:.1f} samples of a ray in its first step and {:.1f} in its last, "
-                   "since its grid of "
-                   "occupied cells says where; voxels {:.1f} and {:.1f}",
-                   hash_rays.first, hash_rays.last, voxel_rays.first, voxel_rays.last)});
-  out.decided.push_back(
-      {"voxels take less computation and a wider span of memory than a hash field",
-       voxels.bytes > hash.bytes && voxels.step_ms < 2 * hash.step_ms ? Finding::held : Finding::depends,
-       fmt::format("voxels {:.1f} MB and {:.2f} ms of one core for a step of {} samples, the hash "
-                   "field {:.1f} MB and {:.2f} ms "
-                   "for {}; {} and {} of it",
-                   1e-6 * voxels.bytes, voxels.step_ms, voxel_config.batch_samples, 1e-6 * hash.bytes,
-                   hash.step_ms, config.batch_samples, db_text(voxels.pictures.psnr),
-                   db_text(hash.pictures.psnr))});
+      decide(kSpan, voxels.bytes / hash.bytes,
+             fmt::format("voxels {:.1f} MB, the hash field {:.1f} MB; {} and {}", 1e-6 * voxels.bytes,
+                         1e-6 * hash.bytes, db_text(voxels.pictures.psnr), db_text(hash.pictures.psnr))));
+  const double voxel_sample = voxels.step_ms / double(voxel_config.batch_samples),
+               hash_sample = hash.step_ms / double(config.batch_samples);
+  out.decided.push_back(decide(
+      kComputation, voxel_sample / hash_sample,
+      fmt::format("voxels {:.2f} ms of one core for a step of {} samples, the hash field {:.2f} ms for {}",
+                  voxels.step_ms, voxel_config.batch_samples, hash.step_ms, config.batch_samples)));
   out.decided.push_back(fastest(hash.pictures, voxels.pictures, gaussians.pictures));
   return out;
 }
 
 const ExperimentRegistrar registrar({"rendering",
                                      "where rays may stop, and what pictures cost whatever holds the scene",
-                                     run});
+                                     run,
+                                     nullptr,
+                                     {kStop, kMemory, kRealTime, kIntegral, kFixed, kSpan, kComputation,
+                                      kFastest}});
 
 }  // namespace
 }  // namespace klab::learning::rendering_claim

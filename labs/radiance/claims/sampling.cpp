@@ -12,6 +12,43 @@
 namespace klab::learning::sampling_claim {
 namespace {
 
+const Claim kGridSamples{.id = "sampling.occupancy_samples",
+                         .said =
+                             "samples where an occupancy grid says that something is are worth more than as "
+                             "many all along the ray",
+                         .source = "plan",
+                         .metric = "dB gained by the grid",
+                         .rule = at_least(0)};
+const Claim kGridTime{.id = "sampling.occupancy_time",
+                      .said = "an occupancy grid is worth its time",
+                      .source = "plan",
+                      .metric = "dB gained by the grid in equal processor time",
+                      .rule = at_least(0),
+                      .kind = ClaimKind::timed};
+const Claim kErrorSamples{.id = "sampling.error_samples",
+                          .said = "pixels drawn by their error are better than as many drawn uniformly",
+                          .source = "plan",
+                          .metric = "dB gained by drawing by error",
+                          .rule = at_least(0)};
+const Claim kErrorTime{.id = "sampling.error_time",
+                       .said = "drawing pixels by their error is worth its time",
+                       .source = "plan",
+                       .metric = "dB gained by drawing by error in equal processor time",
+                       .rule = at_least(0),
+                       .kind = ClaimKind::timed};
+const Claim kStrata{.id = "sampling.stratified",
+                    .said = "stratified samples along a ray are better than uniform ones",
+                    .source = "plan",
+                    .metric = "dB gained, mean of two trainings",
+                    .rule = at_least(0)};
+const Claim kBatch{.id = "sampling.batch",
+                   .said = "4096 rays of 128 samples each are the right batch",
+                   .source = "plan",
+                   .metric = "samples of such a step over those of the field's recipe",
+                   .rule = between(0.5, 2),
+                   .kind = ClaimKind::exact,
+                   .on = "the field"};
+
 constexpr int64_t kSteps = 400;
 
 /// Returns the small recipe with a grid that finds empty space early in a short training.
@@ -58,21 +95,23 @@ void row(Outcome& out, const std::string& name, const Trained& t) {
 }
 
 /// Tests the claim that `config` is better than `base`, by equal samples and by equal time.
-void against(Outcome& out, const Trained& base, const std::string& name, const std::string& said,
-             const Config& config, double noise, uint64_t seed, bool base_is_better) {
+void against(Outcome& out, const Trained& base, const std::string& name, const Claim& of_steps,
+             const Claim& of_time, const Config& config, double noise, uint64_t seed, bool base_is_better) {
   const Trained steps = train(config, seed), time = train(config, seed, base.used.seconds);
   row(out, name + ", as many samples", steps);
   row(out, name + ", as much time", time);
   const double sign = base_is_better ? -1 : 1;
-  const Finding by_steps = better(sign * steps.psnr, sign * base.psnr, noise),
-                by_time = better(sign * time.psnr, sign * base.psnr, noise);
   out.decided.push_back(
-      {said, by_steps == by_time ? by_steps : Finding::depends,
-       fmt::format(
-           "{} of the recipe's, {} samples a ray; {}: {} with as many samples, {} a ray, and {} in as much "
-           "processor time; twice what another seed makes is {:.2f} dB",
-           db_text(base.psnr), fmt::format("{:.1f}", base.samples_per_ray), name, db_text(steps.psnr),
-           fmt::format("{:.1f}", steps.samples_per_ray), db_text(time.psnr), noise)});
+      decide(of_steps, sign * (steps.psnr - base.psnr),
+             fmt::format(
+                 "{} of the recipe's, {:.1f} samples a ray; {}: {} with as many samples, {:.1f} a ray; twice "
+                 "what another seed makes is {:.2f} dB",
+                 db_text(base.psnr), base.samples_per_ray, name, db_text(steps.psnr), steps.samples_per_ray,
+                 noise)));
+  out.decided.push_back(decide(of_time, sign * (time.psnr - base.psnr),
+                               fmt::format("{} of the recipe's; {}: {} in as much processor time; twice what "
+                                           "another seed makes is {:.2f} dB",
+                                           db_text(base.psnr), name, db_text(time.psnr), noise)));
 }
 
 FrequencyConfig small_classic(const std::string& samples) {
@@ -117,14 +156,14 @@ void strata(Outcome& out, uint64_t seed) {
   out.rows.push_back({"classic field, stratified", "250", "", "32.0", db_text(random)});
   out.rows.push_back({"classic field, uniform", "250", "", "32.0", db_text(middle)});
   out.decided.push_back(
-      {"stratified samples along a ray are better than uniform ones", better(random, middle, noise),
-       fmt::format("{} at random within the strata, {} in their middle, 32 samples a ray, two "
-                   "seeds each; twice what another seed makes is {:.2f} dB",
-                   db_text(random), db_text(middle), noise)});
+      decide(kStrata, random - middle,
+             fmt::format("{} at random within the strata, {} in their middle, 32 samples a ray, two "
+                         "seeds each; twice what another seed makes is {:.2f} dB",
+                         db_text(random), db_text(middle), noise)));
 }
 
 // Measures the paper's network and samples with a 64th of its rays, and extrapolates the rest.
-Decided rays_and_samples(uint64_t seed) {
+Decided rays_and_samples(Outcome& out, uint64_t seed) {
   constexpr int64_t kAll = 4096, kTried = 64;
   FrequencyConfig paper;
   paper.rays = kTried;
@@ -133,13 +172,15 @@ Decided rays_and_samples(uint64_t seed) {
   train_for(trainer, {.most = 1});  // touches the memory for the first time
   const double seconds = train_for(trainer, {.most = 1}).seconds * double(kAll) / double(kTried);
   const Config hash;
-  return {
-      "4096 rays of 128 samples each are the right batch", Finding::depends,
-      fmt::format(
-          "on the field: a step of the classic network on {} samples takes {:.0f} s of processor time here "
-          "({} rays measured, times {}); the hash field's recipe takes {} samples and lets the number of "
-          "rays follow",
-          kAll * 128, seconds, kTried, kAll / kTried, hash.batch_samples)};
+  out.rows.push_back(
+      {"classic field, a step of 4096 rays", "1", fmt::format("{:.0f}", seconds), "128.0", ""});
+  const FrequencyConfig classic;
+  const double all = double(kAll) * 128,
+               of_classic = double(classic.rays) * double(classic.coarse + classic.coarse + classic.fine);
+  return decide(kBatch, {{"classic", {all / of_classic}}, {"hash", {all / double(hash.batch_samples)}}},
+                fmt::format("{} samples; the classic field's recipe evaluates {:.0f} in a step, the hash "
+                            "field's {}, which lets the number of rays follow",
+                            kAll * 128, of_classic, hash.batch_samples));
 }
 
 Outcome run(uint64_t seed) {
@@ -149,21 +190,18 @@ Outcome run(uint64_t seed) {
   const Trained base = train(small_recipe(), seed);
   row(out, "where the grid is occupied, pixels uniform", base);
   const double noise = std::max(0.05, 2 * std::abs(train(small_recipe(), seed + 1).psnr - base.psnr));
-  against(
-      out, base, "all along the ray",
-      "samples where an occupancy grid says that something is are worth more than samples all along the ray",
-      everywhere(), noise, seed, true);
-  against(out, base, "pixels by their error",
-          "pixels drawn by their error are better than pixels drawn uniformly", by_error(), noise, seed,
-          false);
+  against(out, base, "all along the ray", kGridSamples, kGridTime, everywhere(), noise, seed, true);
+  against(out, base, "pixels by their error", kErrorSamples, kErrorTime, by_error(), noise, seed, false);
   strata(out, seed);
-  out.decided.push_back(rays_and_samples(seed));
+  out.decided.push_back(rays_and_samples(out, seed));
   return out;
 }
 
 const ExperimentRegistrar registrar({"sampling",
                                      "which pixels and which points along their rays a step learns from",
-                                     run});
+                                     run,
+                                     nullptr,
+                                     {kGridSamples, kGridTime, kErrorSamples, kErrorTime, kStrata, kBatch}});
 
 }  // namespace
 }  // namespace klab::learning::sampling_claim

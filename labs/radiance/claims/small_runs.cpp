@@ -65,18 +65,9 @@ RunLength train_for(FieldTrainer& trainer, const RunLength& length) {
   return {.most = steps, .seconds = processor_seconds() - begin};
 }
 
-Finding reached(double factor, double least) {
-  if (factor >= least) return Finding::held;
-  return factor < 1 + (least - 1) / 2 ? Finding::refuted : Finding::depends;
-}
-
 Measured measured(const std::string& metric, std::vector<double> rounds) {
   const auto [low, high] = std::ranges::minmax(rounds);
   return {.metric = metric, .low = low, .value = median(rounds), .high = high};
-}
-
-Finding better(double other, double base, double noise) {
-  return other > base + noise ? Finding::held : other < base - noise ? Finding::refuted : Finding::depends;
 }
 
 std::string db_text(double psnr) { return fmt::format("{:.2f} dB", psnr); }

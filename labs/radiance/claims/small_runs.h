@@ -46,15 +46,9 @@ struct RunLength {
 /// Returns the used steps and seconds.
 RunLength train_for(FieldTrainer& trainer, const RunLength& length);
 
-/// Judges a claimed factor of `least` or more: held if it is reached, refuted if less than half of the gain
-/// is.
-Finding reached(double factor, double least);
-
 /// Returns the median of the rounds, with their minimum and maximum.
 Measured measured(const std::string& metric, std::vector<double> rounds);
 
-/// Held if `other` is better than `base` by more than `noise`, refuted if it is worse by as much.
-Finding better(double other, double base, double noise);
 std::string db_text(double psnr);
 
 /// Returns processor seconds of a call of each: the least of `rounds` rounds, in turn.
