@@ -53,6 +53,8 @@ grep -q ',3,0.25$' figures/runs.csv || { head -5 figures/runs.csv; fail "the thi
 
 # One run: a figure of each ladder, and tables.
 "$klab" report run0.csv -o one.html --figures all >said.txt || fail "no page of one run"
+has one.html 'id="claimsrecord"' "claims on record"
+has one.html '#claims">claims</a>' "their place in the page"
 ls all/"$op"_*.svg >/dev/null || { ls all; fail "no figure of a ladder"; }
 for svg in all/*.svg; do [[ -s ${svg%.svg}.csv ]] || fail "$svg has no numbers"; done
 [[ $(find all -name '*.svg' | wc -l) == "$(grep -o '[0-9]* figures' said.txt | cut -d' ' -f1)" ]] || fail "counts figures wrong"

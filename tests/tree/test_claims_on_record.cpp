@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "harness/cli/report_file.h"
 #include "harness/core/source.h"
 #include "labs/learning/experiments/claims_page.h"
 #include "labs/learning/experiments/recording.h"
@@ -102,6 +103,18 @@ TEST(ClaimsOnRecord, StandOnThePageAndInTheLessons) {
   EXPECT_THROW(with_claims("<!-- claims: norms -->\n", recorded(), "a lesson"), std::invalid_argument);
   EXPECT_THROW(with_claims("<!-- claims: none -->\n<!-- end of claims -->\n", recorded(), "a lesson"),
                std::invalid_argument);
+}
+
+/// The tour ends with this line, and the report of rows has these claims.
+TEST(ClaimsOnRecord, StandInTourAndReport) {
+  EXPECT_TRUE(claims_line().starts_with("Claims on record: ")) << claims_line();
+  EXPECT_NE(claims_line().find(" held, "), std::string::npos) << claims_line();
+  const auto claims = claims_on_record({});
+  for (const Standing& s : recorded())
+    if (s.entry)
+      EXPECT_NE(std::ranges::find(claims, s.claim.id, [](const ClaimEntry& e) { return e.claim.id; }),
+                claims.end())
+          << s.claim.id;
 }
 
 /// The rungs and sizes are those of the GPU's rows.
