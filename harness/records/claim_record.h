@@ -2,7 +2,7 @@
 //
 //   reports/recorded/<machine>/claims.json    one entry per claim; docs/schemas/claims.json describes it
 //
-// A claim is data: what is said, the kind of source, the command, the metric, and the range of the metric in which it holds. An
+// A claim is data: its statement, the kind of source, the command, the metric, and the range of the metric in which it holds. An
 // entry has one row per condition, with one value per seed, so that every interval and verdict can be computed again.
 #pragma once
 

@@ -15,7 +15,7 @@ try() {
   "$klab" claims "$@" >out.txt 2>&1 </dev/null || code=$?
   [[ $code == "$want" ]] || { tail -n 5 out.txt; fail "klab claims $*: exit code $code"; }
   grep -q -e "$text" out.txt || { tail -n 5 out.txt; fail "klab claims $*: '$text' is not printed"; }
-  [[ $want != 2 || $(wc -l <out.txt) -eq 1 ]] || fail "klab claims $*: more than one line"
+  [[ $want != 2 || $text == --check || $(wc -l <out.txt) -eq 1 ]] || fail "klab claims $*: more than one line"
 }
 
 # The record.

@@ -89,13 +89,13 @@ TEST(ClaimsOnRecord, AreMadeInShortRuns) {
 }
 
 TEST(ClaimsOnRecord, StandOnThePageAndInTheLessons) {
-  EXPECT_EQ(claims_page(recorded()), text_of(source_root() / "docs" / "claims.md"))
+  EXPECT_TRUE(claims_page(recorded()) == text_of(source_root() / "docs" / "claims.md"))
       << "klab claims --page >docs/claims.md makes the page again";
   int tables = 0;
   for (const auto& lab : fs::directory_iterator(source_root() / "labs")) {
     const fs::path file = lab.path() / "README.md";
     const std::string lesson = text_of(file);
-    EXPECT_EQ(with_claims(lesson, recorded(), file.string()), lesson)
+    EXPECT_TRUE(with_claims(lesson, recorded(), file.string()) == lesson)
         << file << ": klab claims --lessons makes its tables again";
     tables += lesson.find("<!-- claims: ") != std::string::npos ? 1 : 0;
   }

@@ -280,8 +280,8 @@ KLAB_COMMAND(
     {.name = "claims",
      .summary = "What is claimed about learning and rendering, and the verdicts on record",
      .details = "Each claim has a metric and a range of it in which it holds. NAME is an experiment or a "
-                "claim, such as norms or\n"
-                "norms.alike. A record lies in reports/recorded/<machine>/claims.json. Three seeds decide "
+                "claim: norms, norms.alike.\n"
+                "A record lies in reports/recorded/<machine>/claims.json. Three seeds decide "
                 "where something is random;\n"
                 "--run with --seed N measures that seed alone. A claim that does not hold is no failure: the "
                 "exit code is 0, and 1 only\n"

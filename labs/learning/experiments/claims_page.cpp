@@ -62,8 +62,8 @@ std::string how_text(const Standing& s) {
   if (!s.entry) return "";
   const ClaimEntry& e = *s.entry;
   if (s.claim.kind == ClaimKind::gpu)
-    return fmt::format("{} size{}, times in [{}](../{})", e.rows.size(), e.rows.size() == 1 ? "" : "s",
-                       e.machine, e.rows_of);
+    return fmt::format("{} size{}, times of [{}](../{})", e.rows.size(), e.rows.size() == 1 ? "" : "s",
+                       s.processor, e.rows_of);
   return fmt::format("{}, {}, {}",
                      s.claim.kind == ClaimKind::exact ? "exact" : fmt::format("{} seeds", e.seeds.size()),
                      s.processor, e.date);
@@ -79,7 +79,7 @@ std::string claims_page(std::span<const Standing> all) {
       "the range, *refuted* if none does, *depends* otherwise, with two cases that differ. Where something "
       "is random, a verdict\n"
       "takes three seeds at least; counts and arithmetic are *exact* and take one run.\n\n"
-      "Of {} claims on record, {}.\n\n"
+      "{} claims are on record: {}.\n\n"
       "Made by `./klab claims --page` from `reports/recorded/*/claims.json`. `./klab claims --run NAME` "
       "decides a claim again next\n"
       "to its record, `./klab claims --all` records what this machine lacks, and `./klab experiment NAME "

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "harness/core/project_info.h"
 #include "harness/core/select.h"
@@ -30,6 +31,16 @@ double processor_time() {
 std::string today() {
   const std::time_t now = std::time(nullptr);
   return fmt::format("{:%Y-%m-%d}", fmt::gmtime(now));
+}
+
+/// Returns the name of a recorded machine's GPU; its fingerprint if its record has none.
+std::string gpu_of(const fs::path& root, const std::string& machine) {
+  const fs::path file = root / "reports" / "recorded" / machine / "machine.json";
+  if (!fs::exists(file)) return machine;
+  const nlohmann::json j = read_json_file(file);
+  const auto at = j.find("machine");
+  return at != j.end() && at->contains("gpu") && (*at)["gpu"].is_string() ? (*at)["gpu"].get<std::string>()
+                                                                          : machine;
 }
 
 /// Returns whether both claims are measured and decided alike.
@@ -137,7 +148,7 @@ void add_run(ClaimRecord& record, const Piece& piece, const Outcome& outcome, co
     entry.machine = note.machine;
     entry.commit = note.commit;
     entry.date = note.date;
-    entry.seconds += note.seconds;
+    entry.seconds = std::round(10 * (entry.seconds + note.seconds)) / 10;
     record.set(std::move(entry));
   }
 }
@@ -226,6 +237,17 @@ std::vector<Standing> standings(const std::vector<Claim>& claims, const fs::path
   std::vector<Standing> all;
   for (const Claim& claim : claims) {
     Standing s{claim, std::nullopt, "", ""};
+    if (claim.kind == ClaimKind::gpu) {
+      s.entry = from_gpu_rows(claim, root);
+      if (s.entry)
+        s.processor = gpu_of(root, s.entry->machine);
+      else
+        s.missing =
+            fmt::format("not testable here: it needs a GPU{}",
+                        waits_for_gpu(root, claim.faster) ? ", and stands in reports/gpu_queue.csv" : "");
+      all.push_back(std::move(s));
+      continue;
+    }
     for (const ClaimRecord& record : records) {
       const ClaimEntry* entry = record.find(claim.id);
       const std::string why = why_no_verdict(claim, entry);
@@ -237,15 +259,6 @@ std::vector<Standing> standings(const std::vector<Claim>& claims, const fs::path
       s.processor = record.processor;
       s.missing.clear();
       break;
-    }
-    if (!s.entry && claim.kind == ClaimKind::gpu) {
-      s.entry = from_gpu_rows(claim, root);
-      if (s.entry)
-        s.processor = "a GPU";
-      else
-        s.missing =
-            fmt::format("not testable here: it needs a GPU{}",
-                        waits_for_gpu(root, claim.faster) ? ", and stands in reports/gpu_queue.csv" : "");
     }
     if (!s.entry && s.missing.empty()) {
       const auto reason = reasons.find(claim.id);

@@ -179,7 +179,7 @@ Outcome run(uint64_t seed) {
 }
 
 const ExperimentRegistrar registrar({"compositing",
-                                     "what is said about kernels of the sum along rays",
+                                     "claims about kernels of the sum along rays",
                                      run,
                                      nullptr,
                                      {kAlpha, kScan, kExponential, kFour, kTraffic}});
