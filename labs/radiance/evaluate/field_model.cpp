@@ -1,13 +1,28 @@
 #include "labs/radiance/evaluate/field_model.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "labs/radiance/evaluate/frequency_renderer.h"
 #include "labs/radiance/evaluate/list_renderer.h"
 #include "labs/radiance/evaluate/voxel_renderer.h"
+#include "reference/graded_grid.h"
 
 namespace klab {
 namespace {
+
+/// The occupancy bits of a model before it was cropped.
+class WholeGrid {
+ public:
+  /// Sets the bits to those of the whole model; those of the first call are the whole model's.
+  void put_back(Array<uint8_t>& bits) {
+    if (bits_.empty()) bits_.assign(bits.begin(), bits.end());
+    std::ranges::copy(bits_, bits.begin());
+  }
+
+ private:
+  std::vector<uint8_t> bits_;
+};
 
 class HashField : public FieldModel {
  public:
@@ -21,6 +36,17 @@ class HashField : public FieldModel {
                                  : ListRenderer::calls(model_, where);
   }
   const Model* as_hash() const override { return &model_; }
+  bool keep_inside(const GridBox& box) override {
+    whole_.put_back(model_.occupancy);
+    const int64_t grid = model_.config.grid, bytes = grid * grid * grid / 8;
+    std::vector<float> middles(static_cast<size_t>(grid));
+    for (int k = 0; k < model_.placement.cascades; ++k) {
+      for (int64_t i = 0; i < grid; ++i)
+        middles[size_t(i)] = 0.5F + float(1 << k) * ((float(i) + 0.5F) / float(grid) - 0.5F);
+      clear_outside(box, middles, {model_.occupancy.data() + k * bytes, size_t(bytes)});
+    }
+    return true;
+  }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
                                                  int64_t pixels) const override {
     if (where.ladder == "cpu") {
@@ -34,6 +60,7 @@ class HashField : public FieldModel {
 
  private:
   Model model_;
+  WholeGrid whole_;
 };
 
 class VoxelField : public FieldModel {
@@ -46,6 +73,19 @@ class VoxelField : public FieldModel {
   std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
     return voxel_calls(model_.config, false);
   }
+  bool keep_inside(const GridBox& box) override {
+    whole_.put_back(model_.occupancy);
+    const auto side = double(model_.placement.side());
+    const GradedGrid graded = GradedGrid::of(side, model_.is_graded());
+    const auto cells = int32_t(model_.grid);
+    const auto plane = [&](int32_t k) {
+      return graded.even() ? side * (double(k) / double(cells) - 0.5) : graded.plane<double>(k, cells);
+    };
+    std::vector<float> middles;
+    for (int32_t k = 0; k < cells; ++k) middles.push_back(float(0.5 + (plane(k) + plane(k + 1)) / 2));
+    clear_outside(box, middles, {model_.occupancy.data(), size_t(model_.occupancy.size())});
+    return true;
+  }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
                                                  int64_t) const override {
     const auto renderer = std::make_shared<VoxelRenderer>(model_, plan, where);
@@ -54,6 +94,7 @@ class VoxelField : public FieldModel {
 
  private:
   VoxelModel model_;
+  WholeGrid whole_;
 };
 
 class FrequencyField : public FieldModel {

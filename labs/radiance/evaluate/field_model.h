@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "labs/radiance/evaluate/crop.h"
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/voxels.h"
@@ -32,7 +33,10 @@ class FieldModel {
   /// other fields.
   virtual const Model* as_hash() const { return nullptr; }
   /// Asks for the depth of pictures where it costs extra: that of Gaussians. Other fields compute it anyway.
-  void ask_for_depth() { depth_asked_ = true; }
+  void ask_for_depth(bool asked = true) { depth_asked_ = asked; }
+  /// Crops pictures to a box, as finely as the field has cells or Gaussians; the box replaces an earlier one. Renderers
+  /// have to be made after it. Returns false and changes nothing for a field that cannot be cropped.
+  virtual bool keep_inside(const GridBox&) { return false; }
 
  protected:
   bool depth_asked_ = false;

@@ -12,7 +12,8 @@
 namespace klab {
 namespace {
 
-constexpr int kUsualSide = 400;  // pixels along the side of a picture
+constexpr int kUsualSide = 400;      // pixels along the side of a picture
+constexpr float kTransparent = -30;  // opacity, as its logit
 
 class GaussianField : public FieldModel {
  public:
@@ -26,6 +27,19 @@ class GaussianField : public FieldModel {
       throw std::runtime_error("--backend " + where.backend.name +
                                ": pictures of Gaussians are made on the processor only");
     return painting_calls(model_.set.n, model_.set.degree, kUsualSide, kUsualSide);
+  }
+  bool keep_inside(const GridBox& box) override {
+    if (whole_.n == 0) whole_ = model_.set;
+    std::vector<int64_t> inside;
+    for (int64_t i = 0; i < whole_.n; ++i) {
+      const auto along = [&](int64_t axis) { return whole_.position[size_t(axis * whole_.n + i)]; };
+      if (box.holds({along(0), along(1), along(2)})) inside.push_back(i);
+    }
+    const bool none = inside.empty();
+    if (none) inside.push_back(0);  // a set has at least one
+    model_.set = gathered(whole_, inside);
+    if (none) model_.set.opacity_raw[0] = kTransparent;
+    return true;
   }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
                                                  int64_t) const override {
@@ -42,6 +56,7 @@ class GaussianField : public FieldModel {
 
  private:
   GaussianModel model_;
+  GaussianSet whole_;  // before it was cropped; empty: it was not
 };
 
 }  // namespace
