@@ -51,6 +51,10 @@ RunJob::RunJob(RunOptions options, CallTimes& times)
   o_.json = o_.json && ranks_.first();
 }
 
+RunJob::~RunJob() {
+  if (o_.viewer) o_.viewer->end();
+}
+
 int RunJob::go_or_say() {
   try {
     try {
@@ -95,7 +99,9 @@ int RunJob::go() {
     std::fflush(words_);
     or_say_what_is_left(*trainer, [&] {
       announce_score(*trainer, plan);
+      begin_view(*trainer);
       fit(*trainer);
+      if (o_.viewer) viewing_took_ = o_.viewer->trained();
       save(*trainer);
       const MemoryOwner owner("scratch");
       model = trained_model(o_.settings, *trainer);

@@ -16,6 +16,7 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/pressure.h"
+#include "labs/radiance/run/run_viewer.h"
 
 namespace klab {
 
@@ -59,7 +60,8 @@ struct RunOptions {
   int64_t retries = 5;            // at most this often
   /// Called before each step: a test injects faults here.
   std::function<void(FieldTrainer&)> before_step = nullptr;
-  bool json = false;  // print result.json instead of text
+  std::shared_ptr<RunViewer> viewer = nullptr;  // null: it is not watched
+  bool json = false;                            // print result.json instead of text
 };
 
 /// Trains, saves and evaluates. Returns the exit code: 0, or 130 after an interruption. Refuses a plan that

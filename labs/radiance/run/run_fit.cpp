@@ -90,6 +90,7 @@ void RunJob::fit(FieldTrainer& trainer) {
         ceilings_took_ <= kCeilingShare * trained_here() &&
         (d.done - *first_done) / (1 - *first_done) * kCeilingSamples > ceilings_.samples() + 0.5)
       sample_ceilings(trainer);
+    if (o_.viewer) aside_ += o_.viewer->between_steps(trainer);
     const auto step_began = Clock::now();
     const int64_t sent_before = ranks_.bytes_sent();
     if (o_.before_step) o_.before_step(trainer);
@@ -311,6 +312,7 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"precision", state_.precision},
       {"plan", state_.plan}};
   if (validation_) result_["validation"] = validation_->to_json();
+  if (o_.viewer) result_["seconds_viewing"] = viewing_took_;
   if (!result_tries_.empty()) result_["retries"] = result_tries_;
   if (const LossScale* scale = trainer.loss_scale()) {
     result_["loss_scale"] = scale->value();

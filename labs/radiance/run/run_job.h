@@ -14,6 +14,7 @@
 
 #include "harness/gpu/gpu.h"
 #include "harness/report/table.h"
+#include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/ranks/device_ranks.h"
 #include "labs/radiance/ranks/exchange.h"
 #include "labs/radiance/ranks/ranks.h"
@@ -36,6 +37,9 @@ namespace klab {
 class RunJob {
  public:
   RunJob(RunOptions options, CallTimes& times);
+  RunJob(const RunJob&) = delete;
+  RunJob& operator=(const RunJob&) = delete;
+  ~RunJob();
 
   /// Runs everything and returns the exit code. If memory runs out, prints the account and names the
   /// checkpoint to resume from.
@@ -82,6 +86,8 @@ class RunJob {
   void resize(FieldTrainer& trainer, int64_t samples);
   void look_at_levels(FieldTrainer& trainer);
   void begin_watch(FieldTrainer& trainer);
+  void begin_view(FieldTrainer& trainer);
+  PictureMaker picture_maker(const FieldModel& model);
   void validate(FieldTrainer& trainer);
   void retry(FieldTrainer& trainer, const NotFinite& error);
   void count_finite_step(FieldTrainer& trainer);
@@ -142,6 +148,7 @@ class RunJob {
   double state_before_ = 0;            // seconds of training before this process
   double aside_ = 0, seconds_ = 0;     // time not spent on training; training time at the end
   double ceilings_took_ = 0;           // seconds of aside_ spent on ceilings
+  double viewing_took_ = 0;            // and on pictures for those who watch
   int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks since that step
   nlohmann::json result_;
 };

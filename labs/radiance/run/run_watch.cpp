@@ -59,6 +59,35 @@ void RunJob::require_what_watching_can() const {
     throw std::runtime_error("--eval-every: the scene has no test views; give --holdout 8");
 }
 
+/// Makes pictures while the run trains. On another backend nothing is timed for it.
+PictureMaker RunJob::picture_maker(const FieldModel& model) {
+  // The host executor needs seconds for a picture.
+  const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
+  const std::optional<Plan> given = o_.backend == "cpu" ? plan_ : std::nullopt;
+  return {model, "last", where, times_, given, std::min(memory_.choice.pixels, kValidationPixels)};
+}
+
+void RunJob::begin_view(FieldTrainer& trainer) {
+  if (!o_.viewer) return;
+  o_.viewer->begin({.folder = folder_->path(),
+                    .field = o_.settings.field,
+                    .scene = &scene_,
+                    .black = trained_model(o_.settings, trainer)->placement().black,
+                    .model =
+                        [this, &trainer] {
+                          const MemoryOwner owner("scratch");
+                          return trained_model(o_.settings, trainer);
+                        },
+                    .pictures =
+                        [this](const FieldModel& model) {
+                          const MemoryOwner owner("scratch");
+                          return picture_maker(model).render();
+                        },
+                    .save = [this, &trainer] { save(trainer); }});
+  fmt::print(words_, "view      {}\n", o_.viewer->address());
+  std::fflush(words_);
+}
+
 // Its time is not training time; Validation keeps it below its share.
 void RunJob::validate(FieldTrainer& trainer) {
   if (!validation_ || !validation_->due(elapsed())) return;
@@ -67,13 +96,8 @@ void RunJob::validate(FieldTrainer& trainer) {
   const bool first = validation_->points().empty();
   try {
     const MemoryOwner owner("scratch");
-    // The host executor needs seconds for a picture.
-    const BackendChoice where = o_.backend == "simt" ? backend_named("cpu") : place_;
-    const std::optional<Plan> given = o_.backend == "cpu" ? plan_ : std::nullopt;
     const std::unique_ptr<FieldModel> model = trained_model(o_.settings, trainer);
-    // On another backend nothing is timed for it.
-    const PictureMaker pictures(*model, "last", where, times_, given,
-                                std::min(memory_.choice.pixels, kValidationPixels));
+    const PictureMaker pictures = picture_maker(*model);
     validation_->score(pictures.render(), model->placement().black, since(start), trainer.steps_done(), now);
     if (first) fmt::print(stderr, "note      {}\n", validation_->text());
     const ValidationPoint& p = validation_->last();
