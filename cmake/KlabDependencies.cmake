@@ -80,6 +80,25 @@ if(KLAB_MPI)
   find_library(KLAB_CUDART_LIBRARY cudart HINTS $ENV{CUDA_HOME}/lib64 $ENV{CUDA_PATH}/lib64 /usr/local/cuda/lib64)
 endif()
 
+# libcpp-httplib-dev, optional: the page of klab view. Debian compiles the library with options, with which its header has to be
+# read, too; klab_http has what programs link, and the one file that includes the header gets KLAB_HTTP_DEFINITIONS.
+option(KLAB_HTTP "Serve the live view by cpp-httplib where it is installed" ON)
+set(KLAB_HTTP_DEFINITIONS)
+add_library(klab_http INTERFACE)
+if(KLAB_HTTP)
+  find_path(HTTPLIB_INCLUDE_DIR httplib.h)
+  find_library(HTTPLIB_LIBRARY cpp-httplib)
+endif()
+if(KLAB_HTTP AND HTTPLIB_INCLUDE_DIR AND HTTPLIB_LIBRARY)
+  target_link_libraries(klab_http INTERFACE ${HTTPLIB_LIBRARY})
+  get_filename_component(folder ${HTTPLIB_LIBRARY} DIRECTORY)
+  if(EXISTS ${folder}/pkgconfig/cpp-httplib.pc)
+    file(STRINGS ${folder}/pkgconfig/cpp-httplib.pc line REGEX "^Cflags:")
+    string(REGEX MATCHALL "CPPHTTPLIB_[A-Z0-9_]+" KLAB_HTTP_DEFINITIONS "${line}")
+  endif()
+  list(APPEND KLAB_HTTP_DEFINITIONS KLAB_HAVE_HTTPLIB=1)
+endif()
+
 # Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
 target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)

@@ -133,6 +133,8 @@ std::vector<Tool> find_libraries() {
       {"md4c", compiled_or_package("libmd4c-dev"), "", "libmd4c-dev", "reads lessons", true},
       {"libpng", compiled_or_package("libpng-dev"), "", "libpng-dev", "images", true},
       {"libjpeg", compiled_or_package("libjpeg-dev"), "", "libjpeg-dev", "images", true},
+      {"cpp-httplib", package_version("libcpp-httplib-dev"), "", "libcpp-httplib-dev",
+       "the page of klab view", false},
       {"oneDNN", none_is_empty(build.onednn), "", "libdnnl-dev", "a peer to race", false},
       {"OpenBLAS", none_is_empty(build.openblas), "", "libopenblas-dev", "a peer to race", false},
   };

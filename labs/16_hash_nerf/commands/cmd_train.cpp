@@ -22,6 +22,7 @@
 #include "labs/radiance/run/settings_matrix.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/tune/use_tuned.h"
+#include "labs/radiance/view/live_view.h"
 
 namespace klab::train_command {
 namespace {
@@ -41,7 +42,18 @@ struct Values {
   bool matrix = false;
   std::string on_nan = "stop";
   bool no_eval = false, tune = false;
+  std::string view;
 };
+
+/// Opens the page of --view; `text` is empty or a port.
+std::shared_ptr<RunViewer> viewer_at(const std::string& text) {
+  HttpServer::require_available();
+  if (Ranks::here().size() > 1)
+    throw std::invalid_argument(
+        "--view: is for one process, since the others would wait; leave it out, and klab view shows the "
+        "trained model");
+  return std::make_shared<LiveView>(view_port(text, "--view"));
+}
 
 int64_t memory_of(const std::string& text) {
   try {
@@ -220,6 +232,13 @@ std::function<int()> setup_train(CLI::App& app) {
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
   add_number(app, "--holdout", v->holdout, range::holdout,
              "without a test set: every so many-th view is for testing (0: none)");
+  app.add_option(
+         "--view", v->view,
+         fmt::format("serve a page on 127.0.0.1 that shows the scene while it trains; a port behind it "
+                     "(default {}, or the next free one)",
+                     kViewPort))
+      ->expected(0, 1)
+      ->option_text("[PORT]");
   add_json(app, v->run.json, {{"training", ""}}, "print the result as JSON");
   add_json_file(app, "training", "(result.json of the run)");
   return [v, &app] {
@@ -244,7 +263,8 @@ std::function<int()> setup_train(CLI::App& app) {
       throw std::invalid_argument(
           "--tune is for one process: klab tune --batch finds the batch, --config takes it");
     }
-    return train(options, times);
+    if (app.count("--view") > 0) options.viewer = viewer_at(v->view);
+    return train(std::move(options), times);
   };
 }
 
