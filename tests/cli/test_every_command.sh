@@ -95,6 +95,8 @@ try 0 'page.html' export run --plan naive --html page.html
 try 2 'nowhere' export nowhere --html none.html
 try 0 '' quantize run --format bf16 --out narrow.safetensors
 try 0 '' watch run --once
+try 0 'http://127.0.0.1' train built-in --downscale 25 --config small.json --plan naive --threads 2 --steps 5 --no-eval --out viewed --view
+try 2 'nowhere' view nowhere
 try 0 'PSNR' results run/result.json
 try 2 'none.json' results none.json
 try 0 '' report --train run -o training.html

@@ -52,7 +52,7 @@ std::shared_ptr<RunViewer> viewer_at(const std::string& text) {
     throw std::invalid_argument(
         "--view: is for one process, since the others would wait; leave it out, and klab view shows the "
         "trained model");
-  return std::make_shared<LiveView>(view_port(text, "--view"));
+  return std::make_shared<LiveView>(view_port(text, "--view", "; the scene's name comes before --view"));
 }
 
 int64_t memory_of(const std::string& text) {

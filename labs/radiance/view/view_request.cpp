@@ -105,14 +105,13 @@ const View& view_of(const Scene& scene, const ViewNumber& number) {
   return (number.test ? scene.test : scene.train).at(number.index);
 }
 
-int view_port(const std::string& text, const std::string& option) {
+int view_port(const std::string& text, const std::string& option, const std::string& hint) {
   if (text.empty() || text == "true") return kViewPort;  // CLI11's text of an option without its value
   try {
     return number_from<int>(text, {1, 65535});
   } catch (const std::invalid_argument&) {
     throw std::invalid_argument(
-        fmt::format("{} {}: is no port from 1 to 65535; the scene's name comes before {}", option,
-                    excerpt(text), option));
+        fmt::format("{} {}: is no port from 1 to 65535{}", option, excerpt(text), hint));
   }
 }
 

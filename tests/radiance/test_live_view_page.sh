@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The page of klab view in headless Chromium: it shows a model, and says so when its trainer was killed.
+# ctest: slow
+set -euo pipefail
+klab=$1
+here=$(cd "$(dirname "$0")" && pwd)
+command -v chromium >/dev/null && command -v python3 >/dev/null || { echo "SKIPPED: no chromium or no python3 here: the page was not opened"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache
+"$klab" view none >out.txt 2>&1 || true
+if grep -q 'built without' out.txt; then echo "SKIPPED: this klab was built without libcpp-httplib-dev"; exit 77; fi
+cat >small.json <<'J'
+{"levels": 5, "log2_table": 12, "finest_resolution": 96, "batch_samples": 4096, "first_rays": 64, "grid": 32,
+ "steps_per_diagonal": 96, "width": 16}
+J
+"$klab" train built-in --downscale 16 --config small.json --threads 2 --plan last --steps 120 --metrics-every 0.05 --no-eval --out run >train.txt 2>&1 ||
+  { cat train.txt; echo "FAILED: cannot train"; exit 1; }
+python3 "$here/live_view.py" "$klab" PAGE run
