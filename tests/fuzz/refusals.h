@@ -76,7 +76,8 @@ class Refusals : public Fuzz {
     const Placement placement;
     save_gaussians(folder / "whole.ply", random_gaussians(5, 1, 1), {}, &placement);
     save_splat(folder / "whole.splat", random_gaussians(5, 0, 1), {});
-    for (const char* ending : {".ply", ".splat"}) {
+    save_gaussians(folder / "whole.spz", random_gaussians(5, 1, 1), {});
+    for (const char* ending : {".ply", ".splat", ".spz"}) {
       const std::string whole = read(folder / (std::string("whole") + ending));
       kinds_.push_back(
           [=, this](Mutator& m) { load_gaussians(write(std::string("y") + ending, m.bytes(whole)), {}); });

@@ -139,5 +139,16 @@ TEST_F(Fuzz, Splats) {
   });
 }
 
+TEST_F(Fuzz, CompressedSplats) {
+  save_gaussians(folder / "whole.spz", random_gaussians(5, 1, 1), {});
+  const std::string file = read(folder / "whole.spz");
+  broken_inputs([&](Mutator& m) {
+    GaussianSet set = load_gaussians(write("x.spz", m.bytes(file)), {});
+    ASSERT_GT(set.n, 0);
+    for (const std::vector<float>* values : set.tensors())
+      for (const float v : *values) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
 }  // namespace
 }  // namespace klab

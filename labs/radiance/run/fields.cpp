@@ -327,7 +327,7 @@ std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file
 }  // namespace
 
 bool is_gaussian_file(const std::filesystem::path& file) {
-  return file.extension() == ".ply" || file.extension() == ".splat";
+  return file.extension() == ".ply" || file.extension() == ".splat" || file.extension() == ".spz";
 }
 
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene) {

@@ -13,6 +13,7 @@
 #include "harness/records/refused.h"
 #include "labs/radiance/scene/image.h"
 #include "labs/radiance/splat/ply.h"
+#include "labs/radiance/splat/spz.h"
 
 namespace klab {
 namespace {
@@ -121,12 +122,15 @@ void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, c
                     const Placement* placement) {
   if (file.extension() == ".splat")
     save_splat(file, set, place);
+  else if (file.extension() == ".spz")
+    save_spz(file, set, place);
   else
     save_ply(file, set, place, placement);
 }
 
 GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place,
                            std::vector<std::string>* notes) {
+  if (file.extension() == ".spz") return load_spz(file, place, notes);
   return file.extension() == ".splat" ? load_splat(file, place) : load_ply(file, place, notes);
 }
 

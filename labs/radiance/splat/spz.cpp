@@ -1,0 +1,299 @@
+#include "labs/radiance/splat/spz.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "harness/records/atomic_file.h"
+#include "harness/records/input.h"
+#include "harness/records/refused.h"
+#include "labs/radiance/splat/ply.h"
+
+namespace klab {
+namespace {
+
+constexpr uint32_t kMagic = 0x5053474E;  // "NGSP"
+constexpr int64_t kMostSpzBytes = 8'000'000'000;
+constexpr uint32_t kSpzAntialiased = 1, kSpzExtensions = 2;  // flags
+constexpr float kColorLevels = 0.15F * 255;
+constexpr float kRootHalf = 0.70710678F;
+constexpr uint32_t kNineBits = 511;
+
+struct SpzHeader {
+  uint32_t magic = kMagic, version = 3, gaussians = 0;
+  uint8_t degree = 0, fractional_bits = 0, flags = 0, reserved = 0;
+};
+static_assert(sizeof(SpzHeader) == 16);
+
+/// Where the properties lie in a file of this header.
+struct SpzLayout {
+  size_t n, rotation_bytes, functions;
+  explicit SpzLayout(const SpzHeader& h)
+      : n(h.gaussians),
+        rotation_bytes(h.version >= 3 ? 4 : 3),
+        functions(size_t(h.degree + 1) * size_t(h.degree + 1) - 1) {}
+  size_t opacities() const { return sizeof(SpzHeader) + 9 * n; }
+  size_t colors() const { return opacities() + n; }
+  size_t scales() const { return colors() + 3 * n; }
+  size_t rotations() const { return scales() + 3 * n; }
+  size_t harmonics() const { return rotations() + rotation_bytes * n; }
+  size_t end() const { return harmonics() + 3 * functions * n; }
+};
+
+/// The world of SPZ's axes: half a turn about x of the scene's.
+WorldPlace spz_place(WorldPlace place) {
+  for (size_t row = 0; row < 9; row += 3)
+    place.turn[row + 1] = -place.turn[row + 1], place.turn[row + 2] = -place.turn[row + 2];
+  place.origin[1] = -place.origin[1], place.origin[2] = -place.origin[2];
+  return place;
+}
+
+uint8_t byte_of(float v) { return uint8_t(std::clamp(std::lround(v), 0L, 255L)); }
+
+/// Packs a rotation, w first, without its largest component.
+uint32_t smallest_three(const float (&quaternion)[4]) {
+  const float q[4] = {quaternion[1], quaternion[2], quaternion[3], quaternion[0]};
+  float length = 0;
+  uint32_t largest = 0;
+  for (uint32_t k = 0; k < 4; ++k) {
+    length += q[k] * q[k];
+    if (std::abs(q[k]) > std::abs(q[largest])) largest = k;
+  }
+  length = std::max(std::sqrt(length), 1e-20F);
+  uint32_t packed = largest;
+  for (uint32_t k = 0; k < 4; ++k) {
+    if (k == largest) continue;
+    const bool negative = (q[k] < 0) != (q[largest] < 0);
+    const auto amount = uint32_t(std::lround(float(kNineBits) * std::abs(q[k]) / length / kRootHalf));
+    packed = packed << 10 | uint32_t(negative) << 9 | std::min(amount, kNineBits);
+  }
+  return packed;
+}
+
+std::array<float, 4> from_smallest_three(uint32_t packed) {
+  float q[4] = {};
+  const uint32_t largest = packed >> 30;
+  float squares = 0;
+  for (uint32_t k = 4; k-- > 0;) {
+    if (k == largest) continue;
+    q[k] = kRootHalf * float(packed & kNineBits) / float(kNineBits);
+    if ((packed >> 9 & 1) != 0) q[k] = -q[k];
+    squares += q[k] * q[k];
+    packed >>= 10;
+  }
+  q[largest] = std::sqrt(std::max(0.0F, 1 - squares));
+  return {q[3], q[0], q[1], q[2]};
+}
+
+std::array<float, 4> from_three_bytes(const uint8_t* bytes) {
+  float q[3], squares = 0;
+  for (size_t k = 0; k < 3; ++k) q[k] = float(bytes[k]) / 127.5F - 1, squares += q[k] * q[k];
+  return {std::sqrt(std::max(0.0F, 1 - squares)), q[0], q[1], q[2]};
+}
+
+std::vector<uint8_t> packed_gaussians(const std::filesystem::path& file, const GaussianSet& set) {
+  const auto n = size_t(set.n);
+  for (const std::vector<float>* values :
+       {&set.position, &set.log_scale, &set.quaternion, &set.opacity_raw, &set.coefficients})
+    if (!std::ranges::all_of(*values, [](float x) { return std::isfinite(x); }))
+      throw std::runtime_error(
+          fmt::format("{}: a Gaussian has a number that is not finite, which SPZ cannot hold: train it again",
+                      file.string()));
+  float farthest = 0;
+  for (const float x : set.position) farthest = std::max(farthest, std::abs(x));
+  constexpr float kMostUnits = 8388607;
+  SpzHeader header;
+  header.gaussians = uint32_t(n);
+  header.degree = uint8_t(set.degree);
+  while (header.fractional_bits < 20 && farthest * float(1U << (header.fractional_bits + 1)) < kMostUnits)
+    ++header.fractional_bits;
+  if (!(farthest < kMostUnits))
+    throw std::runtime_error(fmt::format(
+        "{}: a Gaussian lies {:g} away from the origin, more than SPZ's 24 bits can hold: write a .ply",
+        file.string(), farthest));
+  const SpzLayout at(header);
+  std::vector<uint8_t> out(at.end());
+  std::memcpy(out.data(), &header, sizeof header);
+  const auto unit = float(1U << header.fractional_bits);
+  for (size_t i = 0; i < n; ++i) {
+    const auto value = [&](const std::vector<float>& of, size_t k) { return of[k * n + i]; };
+    for (size_t k = 0; k < 3; ++k) {
+      const auto fixed = int32_t(std::lround(value(set.position, k) * unit));
+      for (size_t b = 0; b < 3; ++b)
+        out[sizeof header + 9 * i + 3 * k + b] = uint8_t(uint32_t(fixed) >> (8 * b) & 255);
+      out[at.colors() + 3 * i + k] = byte_of(127.5F + kColorLevels * value(set.coefficients, k));
+      out[at.scales() + 3 * i + k] = byte_of(16 * (10 + value(set.log_scale, k)));
+      for (size_t f = 0; f < at.functions; ++f)
+        out[at.harmonics() + 3 * (at.functions * i + f) + k] =
+            byte_of(128 + 128 * value(set.coefficients, 3 * (f + 1) + k));
+    }
+    out[at.opacities() + i] = byte_of(255 / (1 + std::exp(-set.opacity_raw[i])));
+    const uint32_t rotation = smallest_three({value(set.quaternion, 0), value(set.quaternion, 1),
+                                              value(set.quaternion, 2), value(set.quaternion, 3)});
+    for (size_t b = 0; b < 4; ++b) out[at.rotations() + 4 * i + b] = uint8_t(rotation >> (8 * b) & 255);
+  }
+  return out;
+}
+
+[[noreturn]] void refuse_spz(const std::filesystem::path& file, const std::string& field,
+                             const std::string& why, const std::string& remedy = "export the file again") {
+  throw Refused(file, field, why, remedy);
+}
+
+/// A gzip stream that is unpacked piece by piece.
+class Unpacked {
+ public:
+  Unpacked(const std::filesystem::path& file, const std::vector<uint8_t>& packed) : file_(file) {
+    stream_.next_in = const_cast<Bytef*>(packed.data());
+    left_ = packed.size();
+    if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  ~Unpacked() { inflateEnd(&stream_); }
+  Unpacked(const Unpacked&) = delete;
+  Unpacked& operator=(const Unpacked&) = delete;
+
+  /// Fills the bytes, and refuses a stream that ends before.
+  void read(uint8_t* to, size_t bytes) {
+    const size_t wanted = bytes;
+    const size_t got = some(to, bytes);
+    if (got == wanted) return;
+    refuse_spz(file_, "bytes", fmt::format("is cut short: its bytes end {} too early", wanted - got),
+               "copy the file again");
+  }
+  /// Refuses a stream that goes on, or whose own end, with the checksum, is missing.
+  void require_end() {
+    uint8_t more = 0;
+    if (some(&more, 1) != 0)
+      refuse_spz(file_, "bytes", "holds more bytes than its header says", "export the file again");
+    if (!is_whole_)
+      refuse_spz(file_, "bytes", "is cut short: the bytes that end a gzip stream are missing",
+                 "copy the file again");
+  }
+
+ private:
+  size_t some(uint8_t* to, size_t bytes) {
+    size_t got = 0;
+    while (got < bytes && !ended_) {
+      constexpr size_t kPiece = 1U << 30;
+      const auto room = uInt(std::min(kPiece, bytes - got));
+      if (stream_.avail_in == 0) {
+        stream_.avail_in = uInt(std::min(kPiece, left_));
+        left_ -= stream_.avail_in;
+      }
+      stream_.next_out = to + got;
+      stream_.avail_out = room;
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      got += room - stream_.avail_out;
+      is_whole_ = code == Z_STREAM_END;
+      ended_ = is_whole_ || (code == Z_BUF_ERROR && left_ == 0);
+      if (!ended_ && code != Z_OK && code != Z_BUF_ERROR)
+        refuse_spz(file_, "gzip", "is no gzip stream, which every SPZ file is, or a damaged one",
+                   "copy the file again");
+    }
+    return got;
+  }
+
+  const std::filesystem::path& file_;
+  z_stream stream_{};
+  size_t left_ = 0;
+  bool ended_ = false, is_whole_ = false;
+};
+
+SpzHeader require_known(const std::filesystem::path& file, SpzHeader h, size_t packed_bytes) {
+  if (h.magic != kMagic)
+    refuse_spz(file, "magic", "does not begin with SPZ's magic number, NGSP", "name an .spz file");
+  if (h.version != 2 && h.version != 3)
+    refuse_spz(file, "version", fmt::format("has version {} of SPZ; klab reads 2 and 3", h.version),
+               "export it as version 3, or as a .ply");
+  if ((h.flags & kSpzExtensions) != 0)
+    refuse_spz(file, "extensions", "has extensions, which change how values are stored",
+               "export it without extensions, or as a .ply");
+  if (h.degree > 3)
+    refuse_spz(file, "degree", fmt::format("has harmonics of degree {}; klab knows 0 to 3", h.degree),
+               "export it with a lower degree");
+  if (h.fractional_bits > 23)
+    refuse_spz(file, "fractional bits",
+               fmt::format("has positions with {} fractional bits, of 24", h.fractional_bits));
+  if (h.gaussians == 0) refuse_spz(file, "Gaussians", "has no Gaussians");
+  constexpr size_t kMostRatio = 1032;  // of DEFLATE
+  if (SpzLayout(h).end() > kMostRatio * packed_bytes)
+    refuse_spz(
+        file, "Gaussians",
+        fmt::format("announces {} Gaussians in {} bytes, which cannot hold them", h.gaussians, packed_bytes),
+        "copy the file again");
+  return h;
+}
+
+}  // namespace
+
+void save_spz(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place) {
+  const std::vector<uint8_t> bytes = packed_gaussians(file, in_world(grid, spz_place(place)));
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  AtomicFile out(file);
+  std::vector<uint8_t> piece(size_t(1) << 20);
+  size_t given = 0;
+  int code = Z_OK;
+  while (code != Z_STREAM_END) {
+    if (stream.avail_in == 0) {
+      stream.next_in = const_cast<Bytef*>(bytes.data() + given);
+      stream.avail_in = uInt(std::min(size_t(1) << 30, bytes.size() - given));
+      given += stream.avail_in;
+    }
+    stream.next_out = piece.data();
+    stream.avail_out = uInt(piece.size());
+    code = deflate(&stream, given == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+    out.write(piece.data(), piece.size() - stream.avail_out);
+  }
+  deflateEnd(&stream);
+  out.commit();
+}
+
+GaussianSet load_spz(const std::filesystem::path& file, const WorldPlace& place,
+                     std::vector<std::string>* notes) {
+  const std::vector<uint8_t> packed = read_bytes(file, kMostSpzBytes);
+  Unpacked unpacked(file, packed);
+  SpzHeader header;
+  unpacked.read(reinterpret_cast<uint8_t*>(&header), sizeof header);
+  header = require_known(file, header, packed.size());
+  const SpzLayout at(header);
+  std::vector<uint8_t> bytes(at.end());
+  unpacked.read(bytes.data() + sizeof header, bytes.size() - sizeof header);
+  unpacked.require_end();
+  if ((header.flags & kSpzAntialiased) != 0 && notes != nullptr)
+    notes->emplace_back("the Gaussians were trained with antialiasing: klab draws them without");
+
+  GaussianSet set = GaussianSet::zeros(int64_t(at.n), header.degree);
+  const size_t n = at.n;
+  const float unit = std::ldexp(1.0F, -int(header.fractional_bits));
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t k = 0; k < 3; ++k) {
+      const uint8_t* p = bytes.data() + sizeof header + 9 * i + 3 * k;
+      const uint32_t fixed = uint32_t(p[0]) << 8 | uint32_t(p[1]) << 16 | uint32_t(p[2]) << 24;
+      set.position[k * n + i] = float(int32_t(fixed) / 256) * unit;  // exact: the lowest 8 bits are 0
+      set.coefficients[k * n + i] = (float(bytes[at.colors() + 3 * i + k]) - 127.5F) / kColorLevels;
+      set.log_scale[k * n + i] = float(bytes[at.scales() + 3 * i + k]) / 16 - 10;
+      for (size_t f = 0; f < at.functions; ++f)
+        set.coefficients[(3 * (f + 1) + k) * n + i] =
+            (float(bytes[at.harmonics() + 3 * (at.functions * i + f) + k]) - 128) / 128;
+    }
+    const float opacity = std::clamp(float(bytes[at.opacities() + i]), 0.5F, 254.5F) / 255;
+    set.opacity_raw[i] = std::log(opacity / (1 - opacity));
+    const uint8_t* r = bytes.data() + at.rotations() + at.rotation_bytes * i;
+    const std::array<float, 4> q = at.rotation_bytes == 4
+                                       ? from_smallest_three(uint32_t(r[0]) | uint32_t(r[1]) << 8 |
+                                                             uint32_t(r[2]) << 16 | uint32_t(r[3]) << 24)
+                                       : from_three_bytes(r);
+    for (size_t k = 0; k < 4; ++k) set.quaternion[k * n + i] = q[k];
+  }
+  const WorldPlace turned = spz_place(place);
+  subtract_origin(set, turned);
+  return in_grid(std::move(set), turned);
+}
+
+}  // namespace klab
