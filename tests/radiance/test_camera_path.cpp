@@ -136,5 +136,29 @@ TEST_F(CameraPathFile, IsReadInTheSceneItWasMadeFor) {
   EXPECT_NE(refusal(bad).find("export the path from nerfstudio's viewer"), std::string::npos) << refusal(bad);
 }
 
+/// A path that is written is read as the same cameras, in a turned world that is far away too.
+TEST_F(CameraPathFile, IsReadAsItWasWritten) {
+  Scene scene;
+  scene.scale = 0.5F;
+  scene.offset = {0.5F, 0, 0.25F};
+  scene.turn = {0.36F, 0.48F, -0.8F, -0.8F, 0.6F, 0, 0.48F, 0.64F, 0.6F};
+  scene.origin = {1000, -2000, 3};
+  CameraPath path_of_three{.cameras = {}, .frames_per_second = 12.5};
+  for (int k = 0; k < 3; ++k)
+    path_of_three.cameras.push_back(look_at({1.5F + float(k), 0.2F, 1.1F}, {0.5F, 0.5F, 0.4F}, 64, 48, 0.8F));
+  save_camera_path(path / "path.json", path_of_three, scene);
+  const CameraPath back = read_camera_path(path / "path.json", scene);
+  ASSERT_EQ(back.cameras.size(), 3U);
+  EXPECT_EQ(back.frames_per_second, 12.5);
+  for (size_t i = 0; i < 3; ++i) {
+    const Camera &a = path_of_three.cameras[i], &b = back.cameras[i];
+    EXPECT_EQ(b.width, 64);
+    EXPECT_EQ(b.height, 48);
+    EXPECT_NEAR(b.fx, a.fx, 1e-3);
+    EXPECT_NEAR(b.fy, a.fy, 1e-3);
+    for (size_t k = 0; k < 12; ++k) EXPECT_NEAR(b.pose[k], a.pose[k], 2e-6) << i << " " << k;
+  }
+}
+
 }  // namespace
 }  // namespace klab

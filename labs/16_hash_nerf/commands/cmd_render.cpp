@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/evaluate/picture_queue.h"
 #include "labs/radiance/ranks/ranks.h"
@@ -22,8 +22,8 @@
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/trained_on.h"
+#include "labs/radiance/run/video.h"
 #include "labs/radiance/scene/camera_path.h"
-#include "labs/radiance/splat/ply.h"
 
 namespace klab::render_command {
 namespace {
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kStretch = Renderer::kRays;
 
 struct RenderValues {
-  std::string model, scene, path, out = "render", plan = "best", backend = "cpu";
+  std::string model, scene, path, mp4, saved_path, out = "render", plan = "best", backend = "cpu";
   SceneOptions reading;
   int view = -1;
   int orbit = 0, size = 400;
@@ -104,28 +104,6 @@ std::vector<Camera> circle(const RenderValues& v, int frames) {
   return cameras;
 }
 
-/// Returns a scene's cameras, without its pictures.
-Scene cameras_of_scene(const std::string& scene) {
-  SceneOptions reading;
-  reading.pictures = SceneOptions::Pictures::none;
-  reading.seed = settings().seed;
-  return load_scene(scene, reading);
-}
-
-/// Returns the scene whose world a model lies in: the one that was named, else the one that its run was trained on, or
-/// the place that a .ply names. Nothing if neither is known.
-std::optional<Scene> world_of_model(const RenderValues& v, const fs::path& file) {
-  if (!v.scene.empty()) return cameras_of_scene(v.scene);
-  if (const auto scene = scene_of_model(file)) return cameras_of_scene(*scene);
-  if (file.extension() != ".ply") return std::nullopt;
-  const auto stored = place_in_ply(file);
-  if (!stored) return std::nullopt;
-  Scene scene;
-  scene.scale = stored->place.scale, scene.offset = stored->place.offset;
-  scene.turn = stored->place.turn, scene.origin = stored->place.origin;
-  return scene;
-}
-
 /// Chooses the cameras: a file's, those along the scene's own where they were asked for or where they do not surround
 /// the scene, else a circle.
 Film film_of(const RenderValues& v, const fs::path& file) {
@@ -133,7 +111,7 @@ Film film_of(const RenderValues& v, const fs::path& file) {
   constexpr int kFrames = 120;
   const int frames = v.orbit > 0 ? v.orbit : v.path.empty() ? 1 : kFrames;
   if (v.path == "circle" || (v.path.empty() && frames == 1)) return {.cameras = circle(v, frames)};
-  const std::optional<Scene> scene = world_of_model(v, file);
+  const std::optional<Scene> scene = world_of_model(file, v.scene, settings().seed);
   if (from_file) {
     if (!scene)
       throw std::runtime_error(
@@ -155,14 +133,49 @@ Film film_of(const RenderValues& v, const fs::path& file) {
   return film;
 }
 
+/// Makes a video of the pictures where ffmpeg is installed.
+void write_film(const RenderValues& v, const fs::path& folder, const Film& film) {
+  const fs::path file = v.mp4.empty() ? folder / (film.name + ".mp4") : fs::path(v.mp4);
+  if (!has_ffmpeg()) {
+    if (!v.mp4.empty())
+      fmt::print("no video  ffmpeg is not installed: the pictures in {} make {} with it\n", folder.string(),
+                 v.mp4);
+    return;
+  }
+  try {
+    write_video(folder, file, int(film.cameras.size()), film.frames_per_second);
+    fmt::print("{}\n", file.string());
+  } catch (const std::runtime_error& e) {
+    if (!v.mp4.empty()) throw;
+    fmt::print("no video  {}\n", e.what());  // nothing but pictures was asked for
+  }
+}
+
+/// Writes the cameras of a film, in the world of the model's scene.
+void save_path(const RenderValues& v, const fs::path& file, const Placement& placement, const Film& film) {
+  std::optional<Scene> scene = world_of_model(file, v.scene, settings().seed);
+  if (!scene) scene.emplace(), scene->scale = placement.scale, scene->offset = placement.offset;
+  save_camera_path(v.saved_path, {film.cameras, film.frames_per_second}, *scene);
+  fmt::print("{}\n", v.saved_path);
+}
+
 /// Loads the model, into the scene's box if it is a file of Gaussians that comes with one.
 std::unique_ptr<FieldModel> load_model(const RenderValues& v, const fs::path& file) {
   if (!is_gaussian_file(file) || v.scene.empty()) return load_field_model(file);
-  const Scene scene = cameras_of_scene(v.scene);
+  const Scene scene = cameras_of_scene(v.scene, settings().seed);
   return load_field_model(file, &scene);
 }
 
+/// Refuses what cannot be written, before pictures are made.
+void require_outputs(const RenderValues& v) {
+  if (!v.mp4.empty() && fs::path(v.mp4).extension() != ".mp4")
+    throw std::invalid_argument(fmt::format("--mp4 {}: must end in .mp4", v.mp4));
+  for (const std::string& file : {v.mp4, v.saved_path})
+    if (!file.empty()) require_writable_file(file);
+}
+
 int render(const RenderValues& v) {
+  require_outputs(v);
   const fs::path model_path = model_file(v.model);
   const auto loaded = load_model(v, model_path);
   if (v.depth) loaded->ask_for_depth();
@@ -190,6 +203,7 @@ int render(const RenderValues& v) {
   }
   const Film film = film_of(v, model_path);
   if (ranks.first() && !film.said.empty()) fmt::print("{}\n", film.said);
+  if (ranks.first() && !v.saved_path.empty()) save_path(v, model_path, model.placement(), film);
   const int frames = int(film.cameras.size());
   std::vector<Camera> cameras;
   for (int i = ranks.rank(); i < frames; i += ranks.size())
@@ -212,19 +226,14 @@ int render(const RenderValues& v) {
   if (frames > 1)
     fmt::print("{} frames in {:.2f} s, {:.2f} frames/s, written {}\n", frames, seconds, frames / seconds,
                in_turn ? "one after the other" : "through one queue");
-  if (frames > 1 && std::system("command -v ffmpeg >/dev/null 2>&1") == 0) {
-    const std::string command = fmt::format(
-        "ffmpeg -y -loglevel error -framerate {2} -i '{0}/frame_%04d.png' -pix_fmt yuv420p -vf "
-        "'pad=ceil(iw/2)*2:ceil(ih/2)*2' '{0}/{1}.mp4'",
-        folder.string(), film.name, film.frames_per_second);
-    if (std::system(command.c_str()) == 0) fmt::print("{}\n", (folder / (film.name + ".mp4")).string());
-  }
+  if (frames > 1 || !v.mp4.empty()) write_film(v, folder, film);
   return exit_ok;
 }
 
 std::function<int()> setup_render(CLI::App& app) {
   auto v = std::make_shared<RenderValues>();
-  app.add_option("model", v->model, "model.safetensors, the folder of a run, or Gaussians as .ply or .splat")
+  app.add_option("model", v->model,
+                 "model.safetensors, the folder of a run, or Gaussians as .ply, .splat or .spz")
       ->required();
   app.add_option("--out", v->out, "folder for the pictures");
   auto* orbit =
@@ -234,6 +243,9 @@ std::function<int()> setup_render(CLI::App& app) {
   auto* path = app.add_option(
       "--path", v->path,
       "circle, cameras (along those of the scene), or a camera path of nerfstudio's viewer, a JSON");
+  auto* mp4 = app.add_option("--mp4", v->mp4,
+                             "the video's name (default: in --out; without ffmpeg only pictures are made)");
+  auto* saved = app.add_option("--save-path", v->saved_path, "write the cameras as a JSON that --path reads");
   auto* view = add_number(app, "--view", v->view, range::view, "this test view of --scene");
   app.add_option("--scene", v->scene,
                  "the scene whose views or cameras are meant (for --path: that of the run)");
@@ -241,7 +253,7 @@ std::function<int()> setup_render(CLI::App& app) {
       add_number(app, "--downscale", v->reading.downscale, range::downscale, "of the scene's pictures");
   auto* holdout = add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   // A view of the scene has a camera of its own.
-  view->needs("--scene")->excludes(orbit)->excludes(path);
+  view->needs("--scene")->excludes(orbit)->excludes(path)->excludes(mp4)->excludes(saved);
   for (CLI::Option* of_scene : {downscale, holdout}) of_scene->needs(view);
   auto* size = add_number(app, "--size", v->size, range::side_pixels, "pixels of the longer side");
   view->excludes(size);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "labs/radiance/splat/ply.h"
+
 namespace klab {
 namespace {
 
@@ -35,6 +37,26 @@ std::optional<RunState> run_of_model(const std::filesystem::path& model) {
 std::optional<std::string> scene_of_model(const std::filesystem::path& model) {
   const std::optional<RunState> run = run_of_model(model);
   return run ? recorded_scene(*run, model.parent_path()) : std::nullopt;
+}
+
+Scene cameras_of_scene(const std::string& scene, uint64_t seed) {
+  SceneOptions reading;
+  reading.pictures = SceneOptions::Pictures::none;
+  reading.seed = seed;
+  return load_scene(scene, reading);
+}
+
+std::optional<Scene> world_of_model(const std::filesystem::path& model, const std::string& named,
+                                    uint64_t seed) {
+  if (!named.empty()) return cameras_of_scene(named, seed);
+  if (const auto scene = scene_of_model(model)) return cameras_of_scene(*scene, seed);
+  if (model.extension() != ".ply") return std::nullopt;
+  const auto stored = place_in_ply(model);
+  if (!stored) return std::nullopt;
+  Scene scene;
+  scene.scale = stored->place.scale, scene.offset = stored->place.offset;
+  scene.turn = stored->place.turn, scene.origin = stored->place.origin;
+  return scene;
 }
 
 std::vector<std::string> notes_on_other_scene(const std::filesystem::path& model, const Placement& placement,

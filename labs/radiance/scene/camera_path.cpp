@@ -9,6 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/refused.h"
 #include "labs/radiance/scene/frames.h"
@@ -243,6 +244,35 @@ CameraPath read_camera_path(const std::filesystem::path& file, const Scene& scen
     path.cameras.push_back(longer > 0 ? pinhole_of_size(c, longer) : c);
   }
   return path;
+}
+
+void save_camera_path(const std::filesystem::path& file, const CameraPath& path, const Scene& scene) {
+  using nlohmann::json;
+  // The world is the grid turned back: turn has its rows in the grid, its columns in the world.
+  const auto turned_back = [&](Vec3 v, size_t axis) {
+    return double(scene.turn[axis]) * v.x + double(scene.turn[3 + axis]) * v.y +
+           double(scene.turn[6 + axis]) * v.z;
+  };
+  json cameras = json::array();
+  for (const Camera& c : path.cameras) {
+    json matrix = json::array();
+    for (size_t r = 0; r < 3; ++r) {
+      for (int k = 0; k < 3; ++k) matrix.push_back(turned_back(c.axis(k), r));
+      matrix.push_back(turned_back(c.position() - scene.offset, r) / double(scene.scale) + scene.origin[r]);
+    }
+    for (const double last : {0.0, 0.0, 0.0, 1.0}) matrix.push_back(last);
+    cameras.push_back({{"camera_to_world", matrix},
+                       {"fov", 360 / std::numbers::pi * std::atan(0.5 * c.height / double(c.fy))},
+                       {"aspect", double(c.width) / c.height}});
+  }
+  const Camera& first = path.cameras.front();
+  const json document = {{"camera_type", "perspective"},
+                         {"render_width", first.width},
+                         {"render_height", first.height},
+                         {"fps", path.frames_per_second},
+                         {"seconds", double(path.cameras.size()) / path.frames_per_second},
+                         {"camera_path", cameras}};
+  write_file(file, document.dump(1) + "\n");
 }
 
 }  // namespace klab

@@ -28,4 +28,8 @@ struct CameraPath {
 /// the world of the scene's file. `longer` above 0 replaces the number of pixels along the longer side. Throws Refused.
 CameraPath read_camera_path(const std::filesystem::path& file, const Scene& scene, int longer = 0);
 
+/// Writes a path that read_camera_path() reads: cameras of one size whose pixels are square and whose center is the
+/// picture's. Throws FileError.
+void save_camera_path(const std::filesystem::path& file, const CameraPath& path, const Scene& scene);
+
 }  // namespace klab
