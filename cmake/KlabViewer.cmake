@@ -1,6 +1,6 @@
 # The page that klab export writes, as strings in the program: labs/radiance/export has its HTML, its script and its shaders.
 klab_room(radiance_export labs/radiance/export LIGHT TOGETHER DEPENDS klab_radiance_run)
-foreach(part viewer.html viewer.js common.glsl hash.glsl voxels.glsl)
+foreach(part viewer.html viewer.js splats.js common.glsl harmonics.glsl hash.glsl voxels.glsl splats.glsl)
   set(file ${KLAB_HOME}/labs/radiance/export/${part})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   string(MAKE_C_IDENTIFIER KLAB_${part} variable)

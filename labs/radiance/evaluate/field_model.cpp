@@ -69,6 +69,7 @@ class VoxelField : public FieldModel {
   std::string field() const override { return "voxels"; }
   const Placement& placement() const override { return model_.placement; }
   int64_t bytes() const override { return model_.bytes(); }
+  const VoxelModel* as_voxels() const override { return &model_; }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
     return voxel_calls(model_.config, false);
@@ -103,6 +104,7 @@ class FrequencyField : public FieldModel {
   std::string field() const override { return "frequency"; }
   const Placement& placement() const override { return model_.placement; }
   int64_t bytes() const override { return 2 * model_.parameters[0].bytes(); }
+  const FrequencyModel* as_frequency() const override { return &model_; }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
     if (where.ladder != "cpu")

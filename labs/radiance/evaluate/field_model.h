@@ -15,6 +15,8 @@
 
 namespace klab {
 
+struct GaussianModel;
+
 class FieldModel {
  public:
   virtual ~FieldModel() = default;
@@ -32,6 +34,10 @@ class FieldModel {
   /// Returns the model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null for
   /// other fields.
   virtual const Model* as_hash() const { return nullptr; }
+  /// Return the models of the other fields; null for those of another kind.
+  virtual const VoxelModel* as_voxels() const { return nullptr; }
+  virtual const FrequencyModel* as_frequency() const { return nullptr; }
+  virtual const GaussianModel* as_gaussians() const { return nullptr; }
   /// Asks for the depth of pictures where it costs extra: that of Gaussians. Other fields compute it anyway.
   void ask_for_depth(bool asked = true) { depth_asked_ = asked; }
   /// Crops pictures to a box, as finely as the field has cells or Gaussians; the box replaces an earlier one. Renderers

@@ -84,18 +84,20 @@ std::string page_html(const PageField& field, const PageView& view, const Pictur
   nlohmann::json settings = field.settings;
   settings["camera"] = view.json();
   settings["defines"]["BACKGROUND"] = black ? "0.0" : "1.0";
-  std::string blocks = block("field", json_in_page(settings)) + block("common", viewer::common_shader()) +
+  std::string blocks = block("field", json_in_page(settings)) + block("harmonics", viewer::harmonics()) +
                        block("shader", field.shader);
+  if (field.has_rays) blocks += block("common", viewer::common_shader());
   for (const auto& [name, bytes] : field.blocks) blocks += block(name, base64(bytes));
   std::string facts;
   for (const auto& [name, value] : text.facts)
     facts += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", escaped(name), escaped(value));
-  return filled(viewer::html(), {{"title", escaped(text.title)},
-                                 {"background", black ? "#000" : "#fff"},
-                                 {"still", base64(png_of(still))},
-                                 {"facts", facts},
-                                 {"blocks", blocks},
-                                 {"script", viewer::script()}});
+  return filled(viewer::html(),
+                {{"title", escaped(text.title)},
+                 {"background", black ? "#000" : "#fff"},
+                 {"still", base64(png_of(still))},
+                 {"facts", facts},
+                 {"blocks", blocks},
+                 {"script", (field.has_rays ? "" : viewer::splat_script()) + std::string(viewer::script())}});
 }
 
 }  // namespace klab

@@ -2,7 +2,8 @@
 //
 //   viewer.html   the frame: a still picture, a canvas, a panel
 //   viewer.js     camera, textures, pictures that get finer while nothing moves
-//   common.glsl, <field>.glsl   the field itself, as klab's renderer evaluates it
+//   common.glsl, harmonics.glsl, <field>.glsl   the field itself, as klab's renderer evaluates it
+//   splats.js     Gaussians: their order, and the sums of their colors
 //
 // What a field's shader needs are blocks of bytes, in base64, and settings.
 #pragma once
@@ -20,9 +21,12 @@
 
 namespace klab {
 
+struct GaussianModel;
+
 /// A field as its shader reads it.
 struct PageField {
   const char* shader = "";
+  bool has_rays = true;     // false: Gaussians, which splats.js draws
   nlohmann::json settings;  // "defines" of the shader, and numbers that the script uploads
   std::vector<std::pair<std::string, std::vector<uint8_t>>> blocks;
 };
@@ -32,6 +36,8 @@ struct PageField {
 PageField page_field(const Model& model);
 /// Packs voxels: which vertices have a row, one bit each, and the rows in the order of their vertices, in float16.
 PageField page_field(const VoxelModel& model);
+/// Packs Gaussians: positions in float, the rest in float16. Throws like the first.
+PageField page_field(const GaussianModel& model);
 
 /// Returns numbers as float16. Throws std::runtime_error, "<what> holds ...", for one that is too large.
 std::vector<uint8_t> halves_in_page(std::span<const float> numbers, const char* what);

@@ -1,4 +1,5 @@
 // Shows a trained field: textures from the blocks of the page, a camera that orbits, and a picture that gets finer while it rests.
+// Fields are drawn along rays here, Gaussians by splats.js.
 "use strict";
 (() => {
 const field = JSON.parse(text_of("field"));
@@ -19,6 +20,7 @@ function say(text) { document.getElementById("said").textContent = text; }
 
 // ---- WebGL --------------------------------------------------------------------------------------------------------------------
 let gl, program, places;
+let paint = null;  // draws Gaussians; null: the field has rays
 const most = () => gl.getParameter(gl.MAX_TEXTURE_SIZE);
 
 // The width of a texture that holds so many numbers row by row: a power of two, no higher than the browser allows.
@@ -48,7 +50,10 @@ function texture(array, width, channels, sized, format, type) {
 // What the fields' textures hold, by the name of the numbers and how many a texel has.
 function texture_of(numbers, channels, bytes, width) {
   if (numbers == "bits") return texture(ranked(new Uint32Array(bytes.buffer)), width, 2, gl.RG32UI, gl.RG_INTEGER, gl.UNSIGNED_INT);
-  const sized = [gl.R16F, gl.RG16F, gl.RGB16F, gl.RGBA16F][channels - 1], format = [gl.RED, gl.RG, gl.RGB, gl.RGBA][channels - 1];
+  const format = [gl.RED, gl.RG, gl.RGB, gl.RGBA][channels - 1];
+  if (numbers == "float")
+    return texture(new Float32Array(bytes.buffer), width, channels, [gl.R32F, gl.RG32F, gl.RGB32F, gl.RGBA32F][channels - 1], format, gl.FLOAT);
+  const sized = [gl.R16F, gl.RG16F, gl.RGB16F, gl.RGBA16F][channels - 1];
   return texture(new Uint16Array(bytes.buffer), width, channels, sized, format, gl.HALF_FLOAT);
 }
 
@@ -71,10 +76,9 @@ function compiled(kind, source) {
   return shader;
 }
 
-function linked(fragment) {
+function linked(vertex, fragment) {
   const made = gl.createProgram();
-  gl.attachShader(made, compiled(gl.VERTEX_SHADER, `#version 300 es
-void main() { gl_Position = vec4(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1, 0, 1); }`));
+  gl.attachShader(made, compiled(gl.VERTEX_SHADER, vertex));
   gl.attachShader(made, compiled(gl.FRAGMENT_SHADER, fragment));
   gl.linkProgram(made);
   if (!gl.getProgramParameter(made, gl.LINK_STATUS) && !gl.isContextLost()) throw Error("the shader is refused: " + gl.getProgramInfoLog(made));
@@ -138,8 +142,15 @@ mat4 block_at(int b) { return mat4(weight_at(4 * b), weight_at(4 * b + 1), weigh
   return (in_blocks ? "" : fetched) + text;
 }
 
+const WHOLE_PICTURE = `#version 300 es
+void main() { gl_Position = vec4(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1, 0, 1); }`;
+
 // Uploads the field and makes the program that draws it.
 function build() {
+  if (field.gaussians) {
+    paint = gaussian_painter(gl, field, {bytes_of, text_of, linked, texture_of, width_for});
+    return;
+  }
   const defines = {...field.defines}, layers = field.layers;
   const {all, begin} = coarser_levels(bytes_of("occupancy"), +defines.CASCADES, +defines.GRID);
   defines.MIPS = begin.length - 1;
@@ -156,7 +167,8 @@ function build() {
   defines.WEIGHTS_WIDTH = width_for(weights.length / 4);
 
   const lines = Object.entries(defines).map(([name, value]) => `#define ${name} ${value}\n`).join("");
-  program = linked("#version 300 es\n" + lines + text_of("common") + networks(layers, in_blocks) + text_of("shader"));
+  program = linked(WHOLE_PICTURE, "#version 300 es\n" + lines + text_of("common") + text_of("harmonics") + networks(layers, in_blocks) +
+                                      text_of("shader"));
   gl.useProgram(program);
   const known = {};
   places = name => known[name] ??= gl.getUniformLocation(program, name);
@@ -225,9 +237,10 @@ function hold(width, height) {
   held = {width, height, texture: made};
 }
 
-// Draws rows [from, to), counted from the bottom, of a picture of that size.
+// Draws rows [from, to), counted from the bottom, of a picture of that size. Gaussians are drawn in all rows.
 function draw_rows(width, height, from, to) {
-  const {eye, right, above, back} = axes();
+  const {eye, right, above, back} = axes(), focal = 0.5 * Math.min(width, height) / Math.tan(camera.fov / 2);
+  if (paint) return paint(frame, width, height, {eye, right, above, back}, focal);
   gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
   gl.viewport(0, 0, width, height);
   gl.enable(gl.SCISSOR_TEST);
@@ -237,7 +250,7 @@ function draw_rows(width, height, from, to) {
   gl.uniform3fv(places("above"), above);
   gl.uniform3fv(places("back"), back);
   gl.uniform2f(places("size"), width, height);
-  gl.uniform1f(places("focal"), 0.5 * Math.min(width, height) / Math.tan(camera.fov / 2));
+  gl.uniform1f(places("focal"), focal);
   gl.drawArrays(gl.TRIANGLES, 0, 3);
   gl.disable(gl.SCISSOR_TEST);
 }
@@ -297,7 +310,7 @@ function tick() {
   if (!is_rough) return;
   if (begin - moved_at < 200) return ask();
   // At rest: the same picture in all its pixels, a few rows at a time from the top.
-  const from = Math.max(0, next_row - rows);
+  const from = paint ? 0 : Math.max(0, next_row - rows);
   draw_rows(canvas.width, canvas.height, from, next_row);
   wait();
   show(canvas.width, canvas.height, from, next_row);
@@ -354,7 +367,8 @@ function listen() {
 // from the top row on ------------------------------------------------------------------------------------------------------------
 function picture(width, height) {
   hold(width, height);
-  for (let row = 0; row < height; row += 16) draw_rows(width, height, row, Math.min(height, row + 16)), wait();
+  const step = paint ? height : 16;
+  for (let row = 0; row < height; row += step) draw_rows(width, height, row, Math.min(height, row + step)), wait();
   const upside_down = new Uint8Array(4 * width * height), rgba = new Uint8Array(upside_down.length);
   gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, upside_down);
   for (let y = 0; y < height; ++y) rgba.set(upside_down.subarray(4 * width * y, 4 * width * (y + 1)), 4 * width * (height - 1 - y));

@@ -21,6 +21,7 @@ class GaussianField : public FieldModel {
   std::string field() const override { return "gaussians"; }
   const Placement& placement() const override { return model_.placement; }
   int64_t bytes() const override { return model_.set.bytes(); }
+  const GaussianModel* as_gaussians() const override { return &model_; }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
     if (where.ladder != "cpu")
