@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Pages of hash fields of every layout and interpolation, of voxels, and of a scene in several cascades, in headless Chromium.
+# Pages of hash fields of every layout and interpolation, of voxels, of Gaussians, of a scene in several cascades, and small pages, in
+# headless Chromium.
 # ctest: long
 set -euo pipefail
 klab=$1
@@ -16,8 +17,8 @@ page() { # name, scene, config, arguments of render and export
   local name=$1 scene=$2; shift 3
   "$klab" train "$scene" --downscale "${reduce:-10}" --field "${field:-hash}" --config config.json --threads 2 --plan last --steps "${steps:-60}" \
     --out "$name" >train.txt 2>&1 || { cat train.txt; fail "cannot train $name"; }
-  "$klab" export "$name" --plan "$name/plan.json" --threads 2 --html "$name.html" "$@" >/dev/null || fail "no page of $name"
-  "$klab" render "$name" --plan "$name/plan.json" --threads 2 --size 80 --out "picture_$name" "$@" >/dev/null || fail "no picture of $name"
+  "$klab" export "$name" --plan "${plan:-$name/plan.json}" --threads 2 --html "$name.html" "$@" >/dev/null || fail "no page of $name"
+  "$klab" render "$name" --plan "${plan:-$name/plan.json}" --threads 2 --size 80 --out "picture_$name" "$@" >/dev/null || fail "no picture of $name"
   echo "$name"
   python3 "$here/page_in_browser.py" "$name.html" "picture_$name/frame_0000.png" --picture-only
   kinds=$((kinds + 1))
@@ -29,6 +30,10 @@ table() { # name, scene, settings, arguments
 voxels() {
   echo "{\"first_grid\": 16, \"batch_samples\": 4096, \"first_rays\": 64, $3}" >config.json
   field=voxels steps=100 page "$@"
+}
+gaussians() {
+  echo "{\"initial\": 500, \"most\": 4000, $3}" >config.json
+  field=gaussians steps=300 plan=last page "$@"
 }
 table morton built-in '"levels": 5, "grid": 16, "width": 16, "hash": "morton", "interpolation": "smoothstep", "sh_degree": 3'
 table pcg built-in '"levels": 3, "features": 4, "grid": 32, "width": 16, "hash": "pcg", "geometry_features": 7' --distance 0.6 --height -0.3 --fov 70
@@ -57,5 +62,14 @@ reduce=1 table cascades large '"levels": 5, "grid": 32, "width": 16, "background
 voxels voxels built-in '"grid": 32, "sh_degree": 2'
 voxels gray built-in '"grid": 16, "sh_degree": 0' --distance 0.7
 reduce=1 voxels graded large '"grid": 32, "sh_degree": 1' --distance 1.1
-[[ $kinds == 9 ]] || fail "only $kinds kinds were compared"
+gaussians colorful built-in '"sh_degree": 3' --distance 0.3 --fov 100 --height 0.2  # Gaussians behind the camera, and far to the side
+reduce=1 gaussians plain large '"sh_degree": 0' --distance 1.1
+
+# A small page of a frequency field, which has no page of its own, shows its voxels.
+echo '{"width": 16, "depth": 2, "skip": 1, "octaves": 4, "rays": 64, "coarse": 16, "fine": 16, "chunk": 4096}' >config.json
+"$klab" train built-in --downscale 20 --field frequency --config config.json --threads 2 --plan last --steps 300 --no-eval --out frequency >train.txt 2>&1 ||
+  { cat train.txt; fail "cannot train frequency"; }
+"$klab" export frequency --plan frequency/plan.json --threads 2 --html frequency.html --small --cells 32 >said.txt || fail "no small page of frequency"
+grep -q 'dB between its first view' said.txt || { cat said.txt; fail "does not say how far the voxels are from the field"; }
+[[ $kinds == 11 ]] || fail "only $kinds kinds were compared"
 echo "ok"

@@ -1,16 +1,26 @@
-// klab export: a trained field as a page that draws it in a browser.
+// klab export: a trained field for others: a page that draws it in a browser, a mesh, points, Gaussians.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
+#include "harness/records/memory_left.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/export/bake.h"
 #include "labs/radiance/export/page.h"
+#include "labs/radiance/export/surface.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/trained_on.h"
+#include "labs/radiance/splat/gaussian_model.h"
+#include "labs/radiance/splat/splat_file.h"
 
 namespace klab::export_command {
 namespace {
@@ -22,8 +32,20 @@ constexpr int kStill = 600;           // pixels along a side of the still pictur
 constexpr size_t kMost = 40'000'000;  // bytes of a page that can still be sent around
 
 struct ExportValues {
-  std::string model, html, plan = "last";  // one picture takes less than choosing rungs for it
+  std::string model, scene, html, mesh, points, gaussians;
+  std::string plan = "last";  // one picture takes less than choosing rungs for it
   PageView view;
+  bool small = false;
+  BakeOptions bake;
+  SurfaceOptions surface;
+  std::vector<double> box;  // low, then high
+  int64_t number = 100000;  // of points
+  std::vector<std::string> outputs() const {
+    std::vector<std::string> list;
+    for (const std::string& each : {html, mesh, points, gaussians})
+      if (!each.empty()) list.push_back(each);
+    return list;
+  }
 };
 
 /// Returns the model's file. Throws std::runtime_error for a folder without one, and for a file that is missing or damaged.
@@ -40,6 +62,7 @@ fs::path model_of_run(const std::string& given) {
   if (!fs::exists(file, error))
     throw std::runtime_error(fmt::format(
         "{}: no such file: name a model.safetensors or the folder of a run of klab train", given));
+  if (is_gaussian_file(file)) return file;
   try {
     const TensorFile opened(file);
   } catch (const std::runtime_error& e) {
@@ -78,23 +101,26 @@ struct Packed {
 
 /// Throws std::runtime_error for fields that no shader draws.
 Packed packed(const fs::path& file, const FieldModel& model) {
+  if (const GaussianModel* gaussians = model.as_gaussians())
+    return {page_field(*gaussians),
+            fmt::format("{} Gaussians, harmonics of degree {}", gaussians->set.n, gaussians->set.degree),
+            "give --small, or train with a lower \"most\" in the config"};
   if (const Model* hash = model.as_hash()) {
     const Config& c = hash->config;
     return {page_field(*hash),
             fmt::format("hash table of {} levels, {} entries of {} numbers; two networks, {} units wide",
                         c.levels, hash->entries_in_use(), c.features, c.width),
-            "train with a lower \"log2_table\" in the config"};
+            "give --small, or train with a lower \"log2_table\" in the config"};
   }
-  if (model.field() == "voxels") {
-    const VoxelModel voxels = VoxelModel::load(file);
-    return {page_field(voxels),
-            fmt::format("voxels, {} cells along an edge, {} vertices of {} numbers", voxels.grid,
-                        voxels.rows(), 1 + 3 * voxels.config.basis()),
+  if (const VoxelModel* voxels = model.as_voxels())
+    return {page_field(*voxels),
+            fmt::format("voxels, {} cells along an edge, {} vertices of {} numbers", voxels->grid,
+                        voxels->rows(), 1 + 3 * voxels->config.basis()),
             "train with a lower \"grid\" or \"sh_degree\" in the config"};
-  }
-  throw std::runtime_error(fmt::format(
-      "{}: holds a field of {}; a page can draw fields of hash and voxels: train with --field hash",
-      file.string(), model.field()));
+  throw std::runtime_error(
+      fmt::format("{}: holds a field of {}; a page can draw hash, voxels and gaussians: give --small, which "
+                  "makes voxels of it",
+                  file.string(), model.field()));
 }
 
 /// Returns what the panel shows: the field, and score and protocol of the run.
@@ -116,52 +142,247 @@ PageText text_of(const fs::path& file, const std::string& words) {
   if (steps != nullptr && steps->is_number() && seconds != nullptr && seconds->is_number())
     add("Training", fmt::format("{} steps in {:.1f} s", steps->get<int64_t>(), seconds->get<double>()));
   if (psnr == nullptr) add("PSNR", "not known: the model has no result.json of its run next to it");
-  add("Here", "tables in float16, evaluated by the browser");
+  add("Here", "numbers in float16, evaluated by the browser");
   return text;
 }
 
-int export_page(const ExportValues& v) {
-  const fs::path file = model_of_run(v.model);
-  std::error_code error;
-  if (fs::equivalent(file, v.html, error))
-    throw std::invalid_argument(fmt::format("--html {}: is the model itself: name another file", v.html));
-  require_writable_file(v.html);
-  const auto model = load_field_model(file);
-  const Packed field = packed(file, *model);
-  const PageText text = text_of(file, field.words);
+/// Returns the difference of two pictures of one size, in dB.
+double psnr_between(const Picture& a, const Picture& b) {
+  double squares = 0;
+  for (size_t i = 0; i < a.rgb.size(); ++i)
+    squares += std::pow(double(std::clamp(a.rgb[i], 0.0F, 1.0F)) - std::clamp(b.rgb[i], 0.0F, 1.0F), 2);
+  return -10 * std::log10(std::max(squares / double(a.rgb.size()), 1e-10));
+}
+
+/// Returns a field that takes less time to draw, and in most cases fewer bytes: voxels of one with a density, or Gaussians with
+/// plain colors.
+std::unique_ptr<FieldModel> small_model(const ExportValues& v, const fs::path& file, const FieldModel& model,
+                                        const Plan& plan) {
+  if (const GaussianModel* gaussians = model.as_gaussians()) return field_model(plain_gaussians(*gaussians));
+  if ((v.bake.grid & (v.bake.grid - 1)) != 0)
+    throw std::invalid_argument(fmt::format("--cells {}: must be a power of two", v.bake.grid));
+  try {
+    return field_model(baked_voxels(*field_points(model, plan), model.placement(), v.bake));
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(fmt::format("{}: {}: train it longer", file.string(), e.what()));
+  }
+}
+
+void write_page(const ExportValues& v, const fs::path& file, const FieldModel& model) {
   CallTimes times = times_here();
-  const PictureMaker maker(*model, v.plan, backend_named("cpu"), times);
-  const Picture still = maker.render()(v.view.camera(kStill));
-  const std::string page = page_html(field.field, v.view, still, model->placement().black, text);
+  const BackendChoice where = backend_named("cpu");
+  const PictureMaker maker(model, v.plan, where, times);
+  const Camera camera = v.view.camera(kStill);
+  const Picture still = maker.render()(camera);
+  std::unique_ptr<FieldModel> small;
+  std::string loss;
+  if (v.small) {
+    small = small_model(v, file, model, maker.plan());
+    const PictureMaker small_maker(*small, "last", where, times);
+    loss = fmt::format("{:.1f} dB between its first view and the model's",
+                       psnr_between(still, small_maker.render()(camera)));
+  }
+  Packed field = packed(file, small ? *small : model);
+  if (small)
+    field.remedy = small->as_voxels() != nullptr ? "give --cells a lower number"
+                                                 : "train with a lower \"most\" in the config";
+  PageText text = text_of(file, field.words);
+  if (small) text.facts.emplace_back("Small form", "the scores are the model's; " + loss);
+  const std::string page = page_html(field.field, v.view, still, model.placement().black, text);
   if (page.size() > kMost)
     throw std::runtime_error(fmt::format("{}: its page would have {:.1f} MB, over {:.0f}: {}", file.string(),
                                          double(page.size()) * 1e-6, double(kMost) * 1e-6, field.remedy));
   write_file(v.html, page);
-  fmt::print("{}  {:.2f} MB\n", v.html, double(page.size()) * 1e-6);
+  fmt::print("{}  {:.2f} MB{}\n", v.html, double(page.size()) * 1e-6, small ? ", " + loss : "");
+}
+
+/// Where the model lies in its world, and a word on it.
+struct World {
+  WorldPlace place;
+  std::string said;
+};
+
+/// The model knows its scale and offset; its scene also knows the turn and the origin.
+World world_of(const ExportValues& v, const fs::path& file, const FieldModel& model) {
+  World world{{.scale = model.placement().scale, .offset = model.placement().offset}, "in the scene's world"};
+  const std::optional<Scene> scene = world_of_model(file, v.scene, settings().seed);
+  if (!scene) return world;
+  world.place.turn = scene->turn, world.place.origin = scene->origin;
+  if (scene->far_away()) world.said += ", in coordinates around the offset " + position_text(scene->origin);
+  return world;
+}
+
+/// Returns the surface, or the points of Gaussians, in the grid.
+Mesh surface_of(const ExportValues& v, const fs::path& file, const FieldModel& model, bool for_points) {
+  if (const GaussianModel* gaussians = model.as_gaussians()) {
+    if (!for_points)
+      throw std::runtime_error(fmt::format(
+          "{}: holds Gaussians, which have no density to make a --mesh of: take --points or --gaussians",
+          file.string()));
+    Mesh points = points_of_gaussians(gaussians->set);
+    if (points.positions.empty())
+      throw std::runtime_error(fmt::format(
+          "{}: none of its Gaussians absorbs half of the light, so --points has none", file.string()));
+    return points;
+  }
+  require_memory(surface_bytes(v.surface),
+                 fmt::format("a surface of {} cells along an edge", v.surface.resolution),
+                 "give --resolution a lower number");
+  CallTimes times = times_here();
+  const BackendChoice where = backend_named("cpu");
+  const Plan plan = Plan::named(v.plan, model.picture_calls(where), times, where.ladder);
+  const auto field = field_points(model, plan);
+  try {
+    return field_surface(*field, v.surface);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(fmt::format("{}: {}", file.string(), e.what()));
+  }
+}
+
+void write_surface(const ExportValues& v, const fs::path& file, const FieldModel& model) {
+  const World world = world_of(v, file, model);
+  const auto in_world_as = [&](Mesh mesh, const std::string& to, const std::string& what) {
+    move_to_world(mesh, world.place);
+    if (fs::path(to).extension() == ".glb")
+      save_mesh_glb(to, mesh);
+    else
+      save_mesh_ply(to, mesh);
+    fmt::print("{}  {}, {}\n", to, what, world.said);
+  };
+  const bool own_points = model.as_gaussians() != nullptr;
+  std::optional<Mesh> surface;
+  if (!v.mesh.empty() || !own_points) surface = surface_of(v, file, model, false);
+  if (!v.points.empty()) {
+    Mesh points =
+        own_points ? surface_of(v, file, model, true) : points_on(*surface, v.number, settings().seed);
+    const std::string what = fmt::format("{} points", points.positions.size());
+    in_world_as(std::move(points), v.points, what);
+  }
+  if (v.mesh.empty()) return;
+  const std::string what =
+      fmt::format("{} triangles, {} vertices", surface->triangles.size(), surface->positions.size());
+  in_world_as(std::move(*surface), v.mesh, what);
+}
+
+void write_gaussians(const ExportValues& v, const fs::path& file, const FieldModel& model) {
+  const GaussianModel* gaussians = model.as_gaussians();
+  if (gaussians == nullptr)
+    throw std::runtime_error(fmt::format(
+        "{}: holds a field of {}, no Gaussians to write with --gaussians: train with --field gaussians",
+        file.string(), model.field()));
+  const World world = world_of(v, file, model);
+  save_gaussians(v.gaussians, gaussians->set, world.place, &gaussians->placement);
+  fmt::print("{}  {} Gaussians, {}\n", v.gaussians, gaussians->set.n, world.said);
+}
+
+/// Refuses what cannot be written, before anything is computed.
+void require_outputs(const ExportValues& v, const fs::path& file) {
+  if (v.outputs().empty())
+    throw std::invalid_argument(
+        "nothing to write is named: give --html, --mesh, --points or --gaussians a file");
+  const auto ending = [](const char* option, const std::string& name,
+                         std::initializer_list<const char*> known) {
+    if (name.empty()) return;
+    const std::string found = fs::path(name).extension().string();
+    if (std::ranges::find(known, found) == known.end())
+      throw std::invalid_argument(
+          fmt::format("{} {}: must end in {}", option, name, fmt::join(known, " or ")));
+  };
+  ending("--mesh", v.mesh, {".ply", ".glb"});
+  ending("--points", v.points, {".ply"});
+  ending("--gaussians", v.gaussians, {".ply", ".splat", ".spz"});
+  for (const std::string& each : v.outputs()) {
+    std::error_code error;
+    if (fs::equivalent(file, each, error))
+      throw std::invalid_argument(fmt::format("{}: is the model itself: name another file to write", each));
+    require_writable_file(each);
+  }
+}
+
+/// Reads the six numbers of --box.
+void set_box(ExportValues& v) {
+  if (v.box.empty()) return;
+  const auto point = [&](size_t k) {
+    return Vec3{float(v.box[k]), float(v.box[k + 1]), float(v.box[k + 2])};
+  };
+  v.surface.low = point(0), v.surface.high = point(3);
+  for (size_t k = 0; k < 3; ++k)
+    if (!(float(v.box[k]) < float(v.box[k + 3])))
+      throw std::invalid_argument(
+          fmt::format("--box: the low corner must be below the high one, found {:g} and {:g} along {}",
+                      v.box[k], v.box[k + 3], "xyz"[k]));
+}
+
+int export_model(ExportValues& v) {
+  const fs::path file = model_of_run(v.model);
+  require_outputs(v, file);
+  set_box(v);
+  std::optional<Scene> scene;
+  if (is_gaussian_file(file) && !v.scene.empty()) scene = cameras_of_scene(v.scene, settings().seed);
+  const auto model = load_field_model(file, scene ? &*scene : nullptr);
+  if (!v.html.empty()) write_page(v, file, *model);
+  if (!v.mesh.empty() || !v.points.empty()) write_surface(v, file, *model);
+  if (!v.gaussians.empty()) write_gaussians(v, file, *model);
   return exit_ok;
 }
 
 std::function<int()> setup_export(CLI::App& app) {
   auto v = std::make_shared<ExportValues>();
-  app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
-  app.add_option("--html", v->html, "page to write: one file that draws the field in any browser with WebGL2")
+  app.add_option("model", v->model,
+                 "model.safetensors, the folder of a run, or Gaussians as .ply, .splat or .spz")
       ->required();
+  auto* html = app.add_option("--html", v->html,
+                              "page to write: one file that draws the field in any browser with WebGL2");
+  auto* small =
+      app.add_flag("--small", v->small,
+                   "the page draws voxels made of the field, or Gaussians with plain colors: less work "
+                   "for the browser");
+  small->needs(html);
+  add_number(app, "--cells", v->bake.grid, Range{16, 256},
+             "of these voxels along an edge, a power of two (default 128)")
+      ->needs(small);
+  auto* mesh =
+      app.add_option("--mesh", v->mesh, "closed surface to write, a .ply or .glb, with normals and colors");
+  auto* points =
+      app.add_option("--points", v->points, "points on that surface, or the middles of Gaussians, a .ply");
+  app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat or .spz");
+  app.add_option("--scene", v->scene,
+                 "the scene in whose world files are written (default: that of the run)");
+  auto* level = add_number(app, "--level", v->surface.level, Range{1e-6, 1e9},
+                           "of the surface: density per side of the unit cube (default 20)");
+  auto* resolution = add_number(app, "--resolution", v->surface.resolution, Range{8, 2048},
+                                "of the surface: cells along the box's longest edge (default 256)");
+  auto* box =
+      app.add_option("--box", v->box,
+                     "of the surface: x y z of the low and of the high corner, in the grid, whose unit "
+                     "cube is the default")
+          ->expected(6)
+          ->check(number_within<double>(range::place));
+  auto* number =
+      add_number(app, "--number", v->number, Range{1, 1e8}, "of points on the surface (default 100000)");
+  number->needs(points);
   add_number(app, "--height", v->view.height, range::elevation, "of the first view: sine of its elevation");
   add_number(app, "--distance", v->view.distance, range::distance,
              "from the center, in sides of the unit cube");
   add_number(app, "--fov", v->view.fov, range::degrees, "field of view along the shorter side, degrees");
   app.add_option("--plan", v->plan, "of the still picture: last (default), best, naive, or a JSON file");
-  return [v] { return export_page(*v); };
+  return [v, mesh, points, level, resolution, box] {
+    for (const CLI::Option* each : {level, resolution, box})
+      if (each->count() > 0 && mesh->count() + points->count() == 0)
+        throw std::invalid_argument(each->get_name() +
+                                    ": is about a surface: give --mesh or --points a file, too");
+    return export_model(*v);
+  };
 }
 
-KLAB_COMMAND({.name = "export",
-              .summary = "A trained field as one page that draws it in a browser",
-              .details = "The page evaluates the field itself, in a shader: a hash table in float16 and both "
-                         "networks, or voxels; "
-                         "occupancy bits skip\nempty space. It loads nothing from elsewhere, and shows a "
-                         "still picture where the "
-                         "browser has no WebGL2.",
-              .setup = setup_export});
+KLAB_COMMAND(
+    {.name = "export",
+     .summary = "A trained field for others: a page that draws it, a mesh, points, Gaussians",
+     .details = "The page evaluates the field itself, in a shader: a hash table in float16 and both "
+                "networks, or voxels; occupancy bits skip\nempty space. Gaussians are sorted and blended. "
+                "The page loads nothing from elsewhere, and shows a still picture where the\nbrowser has no "
+                "WebGL2.",
+     .setup = setup_export});
 
 }  // namespace
 }  // namespace klab::export_command

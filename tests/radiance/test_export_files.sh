@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Meshes, points, Gaussians, videos and camera paths of klab export and klab render, read by a program of their own; and a page of Gaussians.
+# ctest: slow
+set -euo pipefail
+export LC_ALL=C
+klab=$1 root=$2
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+export XDG_CACHE_HOME=$tmp/cache OMP_NUM_THREADS=2
+fail() { echo "FAILED: $*"; exit 1; }
+command -v python3 >/dev/null || { echo "SKIPPED: no python3 here"; exit 77; }
+read_files() { python3 "$here/exported_files.py" "$@" || fail "exported_files.py $*"; }
+cat >small.json <<'J'
+{"levels": 5, "log2_table": 12, "finest_resolution": 96, "batch_samples": 4096, "first_rays": 64, "grid": 32,
+ "steps_per_diagonal": 96, "width": 16}
+J
+"$klab" train built-in --downscale 10 --config small.json --threads 2 --plan last --steps 200 --out hash --no-eval >train.txt 2>&1 ||
+  { cat train.txt; fail "cannot train"; }
+echo '{"initial": 800, "most": 6000, "sh_degree": 2}' >gaussians.json
+"$klab" train built-in --downscale 8 --field gaussians --config gaussians.json --threads 2 --plan last --steps 600 --out gaussians >train.txt 2>&1 ||
+  { cat train.txt; fail "cannot train Gaussians"; }
+export_quietly() { "$klab" export "$@" >said.txt || { cat said.txt; fail "export $*"; }; }
+
+# One surface, as three files; its box cuts it.
+export_quietly hash --mesh mesh.ply --points points.ply --number 700 --resolution 40 --level 10 --box 0 0 0 0.5 1 1
+grep -q '^mesh.ply  [0-9]* triangles, [0-9]* vertices, in the scene' said.txt || { cat said.txt; fail "does not say what was written"; }
+export_quietly hash --mesh mesh.glb --resolution 40 --level 10 --box 0 0 0 0.5 1 1
+read_files glb mesh.glb mesh.ply
+read_files points points.ply 700
+export_quietly hash --mesh fine.ply --resolution 60 --level 10 --box 0.3 0.3 0.15 0.5 0.5 0.35
+(cd hash && read_files density "$root/docs/files.md" ../fine.ply 10)
+whole=$("$klab" export hash --mesh whole.ply --resolution 40 --level 10)
+[[ ${whole#*  } != "$(sed -n 's/^mesh.ply  //p' said.txt)" ]] || fail "the box changes nothing"
+
+# Gaussians in all three formats, and back.
+for file in a.ply a.splat a.spz; do export_quietly gaussians --gaussians $file; done
+read_files gaussians a.ply a.splat a.spz
+export_quietly gaussians --points middles.ply
+"$klab" eval a.spz built-in --downscale 8 --plan last --json >spz.json || fail "does not score an .spz"
+"$klab" eval a.ply built-in --downscale 8 --plan last --json >ply.json || fail "does not score a .ply"
+awk -v a="$(grep -m1 -o '"psnr": [0-9.]*' ply.json | grep -o '[0-9.]*$')" -v b="$(grep -m1 -o '"psnr": [0-9.]*' spz.json | grep -o '[0-9.]*$')" \
+  'BEGIN { exit !(a > 15 && b > a - 1) }' || { head -5 ply.json spz.json; fail "an .spz shows another scene than the .ply"; }
+
+# Camera paths are read as they were written, and videos have a frame for each picture.
+"$klab" render hash --orbit 3 --size 31 --plan last --save-path path.json --mp4 film.mp4 --out circle >said.txt || { cat said.txt; fail "no pictures"; }
+"$klab" render hash --path path.json --size 31 --plan last --save-path again.json --out again >/dev/null || fail "no pictures along the path"
+python3 - <<'P' || fail "the path is not read as it was written"
+import json
+a, b = json.load(open("path.json")), json.load(open("again.json"))
+assert len(a["camera_path"]) == 3 and a["render_width"] == 31
+for x, y in zip(a["camera_path"], b["camera_path"]):
+    assert all(abs(p - q) < 1e-5 for p, q in zip(x["camera_to_world"] + [x["fov"]], y["camera_to_world"] + [y["fov"]]))
+P
+if command -v ffmpeg >/dev/null; then
+  frames=$(ffmpeg -nostdin -i film.mp4 -f null - 2>&1 | grep -o 'frame= *[0-9]*' | tail -1 | grep -o '[0-9]*$')
+  [[ $frames == 3 && $(find . -maxdepth 1 -name '*unfinished*') == "" ]] || fail "a video of $frames frames"
+fi
+mkdir no_programs
+PATH=$tmp/no_programs "$klab" render hash --orbit 2 --size 16 --plan last --mp4 none.mp4 --out plain >said.txt || fail "needs ffmpeg"
+grep -q '^no video  ffmpeg is not installed: the pictures in plain make none.mp4' said.txt && [[ -s plain/frame_0001.png && ! -e none.mp4 ]] ||
+  { cat said.txt; fail "does not say that ffmpeg is missing"; }
+
+# Refused in one line that says what to do, and nothing is written.
+refused() { # words, then arguments
+  local words=$1 code=0; shift
+  "$klab" "$@" >out.txt 2>said.txt || code=$?
+  [[ $code == 2 ]] || { cat out.txt said.txt; fail "$*: exit code $code"; }
+  grep -qe "$words" said.txt && [[ $(wc -l <said.txt) == 1 ]] || { cat out.txt said.txt; fail "$*: does not say '$words' in one line"; }
+}
+refused 'give --html, --mesh, --points or --gaussians a file' export hash
+refused '--mesh x.obj: must end in .ply or .glb' export hash --mesh x.obj
+refused '--gaussians x.sog: must end in' export gaussians --gaussians x.sog
+refused 'reaches 1e+08 nowhere in the box' export hash --mesh x.ply --level 1e8 --resolution 16
+refused 'holds Gaussians, which have no density' export gaussians --mesh x.ply
+refused 'no Gaussians to write' export hash --gaussians x.ply
+refused 'low corner must be below the high one' export hash --mesh x.ply --box 0 0 0 1 0 1
+refused '--level: is about a surface' export hash --html x.html --level 3
+refused 'give the scene that they show' export a.spz --points x.ply
+refused '--mp4 x.avi: must end in .mp4' render hash --orbit 2 --mp4 x.avi
+refused 'nowhere' render hash --orbit 2 --mp4 nowhere/x.mp4
+refused 'nowhere' export hash --mesh nowhere/x.ply
+printf 'NGSP' >broken.spz
+refused 'is no gzip stream' eval broken.spz built-in
+[[ ! -e x.ply && ! -e x.html && ! -e x.mp4 && ! -e nowhere ]] || fail "something was left behind"
+
+# Small pages: voxels of a hash field, Gaussians without dependence on the view.
+export_quietly hash --html small.html --small --cells 64
+awk '{ exit !($1 == "small.html" && $4 > 25) }' said.txt || { cat said.txt; fail "voxels show something else than the field"; }
+grep -q '<th>Field</th><td>voxels, 64 cells' small.html && grep -q '<th>Small form</th><td>the scores are the model' small.html || fail "the small page's panel"
+export_quietly gaussians --html plain.html --small
+grep -q '<th>Field</th><td>[0-9]* Gaussians, harmonics of degree 0</td>' plain.html || fail "the small page of Gaussians has all their colors"
+code=0
+"$klab" export hash --mesh x.ply --small >out.txt 2>said.txt || code=$?
+[[ $code == 2 ]] && grep -q 'small requires --html' said.txt || { cat said.txt; fail "--small without a page: exit code $code"; }
+refused '--cells 48: must be a power of two' export hash --html x.html --small --cells 48
+
+# A page of Gaussians shows what klab render shows.
+export_quietly gaussians --html page.html
+grep -q '<th>Field</th><td>[0-9]* Gaussians, harmonics of degree 2</td>' page.html || fail "the panel lacks the Gaussians"
+command -v chromium >/dev/null || { echo "SKIPPED: no chromium here: the page was not opened"; exit 77; }
+"$klab" render gaussians --plan last --size 200 --out picture >/dev/null || fail "no picture"
+python3 "$here/page_in_browser.py" page.html picture/frame_0000.png
+python3 "$here/page_in_browser.py" page.html --no-webgl
+echo "ok"
