@@ -6,6 +6,7 @@
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
+#include "reference/hashtable_narrow_fwd/hashtable_narrow_fwd.h"
 
 namespace klab {
 namespace {
@@ -63,6 +64,28 @@ const std::vector<std::vector<int64_t>> kTableBeyond = {{(1 << 20) + 1, 1, 1, 25
                                                         {(1 << 16) + 1, 1, 2, 4096, 1, 0, 1},
                                                         {1000, 2, 1, 1 << 20, 2, 2, 0}};
 
+// And for one whose numbers are halves, bfloat16s or bytes.
+const std::vector<std::vector<int64_t>> kNarrowCheck = {
+    {0, 1, 2, 3, 15, 16, 17, 31, 63, 64, 65, 129, 257, 2051},  // n
+    {1, 2, 5, 16},
+    {1, 2, 4, 8},
+    {256, 1000, 4096, 20000},  // entries
+    {0, 1, 2, 3},
+    {0, 1, 2},
+    {0, 1},
+    {0, 1, 2},  // format
+};
+
+const std::vector<BenchShape> kNarrowBench = {
+    {.name = "16x2, 2^22 entries, int8", .shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1, 2}, .tour = true},
+    {.name = "16x2, 2^22 entries, f16", .shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1, 0}},
+    {.name = "16x2, 2^22 entries, bf16", .shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1, 1}},
+};
+
+const std::vector<std::vector<int64_t>> kNarrowBeyond = {{(1 << 20) + 1, 1, 1, 256, 0, 1, 0, 2},
+                                                         {(1 << 16) + 1, 1, 2, 4096, 1, 0, 1, 0},
+                                                         {1000, 2, 1, 1 << 20, 2, 2, 0, 1}};
+
 KLAB_LAB({
     .title = "Hash encoding: random access, and hiding it",
     .question = "How fast can a program read, and add to, memory at random?",
@@ -102,6 +125,15 @@ KLAB_LAB({
                 .huge = 1e30,
                 .beyond = kTableBeyond,
                 .parameters = {"hash", "blend", "coherent"},
+            },
+            {
+                .op = make_op<HashtableNarrowFwd>(),
+                .bench = kNarrowBench,
+                .check = kNarrowCheck,
+                .counted = {257, 5, 2, 5000, 0, 0, 1, 2},
+                .traffic = Traffic::copy,
+                .beyond = kNarrowBeyond,
+                .parameters = {"hash", "blend", "coherent", "format"},
             },
             {
                 .op = make_op<HashtableBwd>(),

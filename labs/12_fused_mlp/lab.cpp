@@ -2,6 +2,7 @@
 #include "harness/core/lab.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
+#include "reference/mlp_narrow_fwd/mlp_narrow_fwd.h"
 
 namespace klab {
 namespace {
@@ -32,6 +33,27 @@ const std::vector<std::vector<int64_t>> kBeyond = {{(1 << 20) + 1, 1, 1, 1, 1, 0
                                                    {3, (1 << 16) + 1, 2, 1, 1, 0},
                                                    {2, 3, 1025, 1, 2, 1},
                                                    {2, 2, 2, 2, (1 << 16) + 1, 0}};
+
+// The same networks with weights in few bits; the last number is the format.
+const std::vector<std::vector<int64_t>> kNarrowCheck = {
+    {0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300, 521},
+    {1, 2, 3, 5, 6, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128},
+    {1, 3, 5, 6, 7, 16, 17, 32, 37, 63, 64, 65, 128},
+    {1, 2, 3},
+    {1, 2, 3, 5, 6, 7, 12, 13, 16, 17, 33, 64},
+    {0, 1},
+    {0, 1, 2},
+};
+const std::vector<BenchShape> kNarrowBench = {
+    {.name = "density 32-64-16, int8", .shape = {1 << 18, 32, 64, 1, 16, 0, 2}},
+    {.name = "color 32-64-64-3, bf16", .shape = {1 << 18, 32, 64, 2, 3, 1, 1}},
+    {.name = "color, a quarter of the samples, int8", .shape = {1 << 16, 32, 64, 2, 3, 1, 2}, .tour = true},
+};
+const std::vector<std::vector<int64_t>> kNarrowBeyond = {{(1 << 20) + 1, 1, 1, 1, 1, 0, 2},
+                                                         {(1 << 16) + 1, 2, 3, 1, 2, 1, 0},
+                                                         {3, (1 << 16) + 1, 2, 1, 1, 0, 1},
+                                                         {2, 3, 1025, 1, 2, 1, 2},
+                                                         {2, 2, 2, 2, (1 << 16) + 1, 0, 0}};
 // Values grow by a factor per layer: four layers of huge inputs and weights must stay finite.
 constexpr double kHuge = 1e5;
 
@@ -49,6 +71,15 @@ KLAB_LAB({
              .huge = kHuge,
              .beyond = kBeyond,
              .parameters = {"hidden", "logistic"}},
+            {.op = make_op<MlpNarrowFwd>(),
+             .bench = kNarrowBench,
+             .check = kNarrowCheck,
+             .counted = {77, 19, 35, 2, 5, 1, 2},
+             .check_flops = 1e7,
+             .traffic = Traffic::copy,
+             .huge = kHuge,
+             .beyond = kNarrowBeyond,
+             .parameters = {"hidden", "logistic", "format"}},
             {.op = make_op<MlpBwd>(),
              .bench = kBench,
              .check = kCheck,

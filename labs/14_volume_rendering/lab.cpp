@@ -22,6 +22,7 @@
 #include "reference/visible_limit/visible_limit.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
+#include "reference/voxel_sh_narrow_fwd/voxel_sh_narrow_fwd.h"
 
 namespace klab {
 namespace {
@@ -81,6 +82,21 @@ const std::vector<std::vector<int64_t>> kVoxelSizes = {
     {0, 1, 2, 7, 16, 33, 300, 1000}, {1, 2, 8, 16}, {0, 1, 20, 700}, {0, 1, 4, 9}};
 const std::vector<std::vector<int64_t>> kVoxelBeyond = {
     {(1 << 16) + 1, 4, 100, 1}, {(1 << 18) + 1, 8, 500, 0}, {5, 64, 1 << 17, 9}};
+
+// The same with numbers in few bits; the last number is the format.
+const std::vector<BenchShape> kNarrowBench = {
+    {.name = "2^17 points, 128^3, int8",
+     .shape = {1 << 17, 128, 1 << 18, 9, 2},
+     .cache = Cache::hot,
+     .tour = true},
+    {.name = "2^17 points, 256^3, int8, beyond the caches",
+     .shape = {1 << 17, 256, 1 << 20, 9, 2},
+     .cache = Cache::hot},
+    {.name = "2^17 points, 128^3, f16", .shape = {1 << 17, 128, 1 << 18, 9, 0}, .cache = Cache::hot}};
+const std::vector<std::vector<int64_t>> kNarrowSizes = {
+    {0, 1, 2, 7, 16, 33, 300, 1000}, {1, 2, 8, 16}, {0, 1, 20, 700}, {0, 1, 4, 9}, {0, 1, 2}};
+const std::vector<std::vector<int64_t>> kNarrowBeyond = {
+    {(1 << 16) + 1, 4, 100, 1, 2}, {(1 << 18) + 1, 8, 500, 0, 1}, {5, 64, 1 << 17, 9, 0}};
 
 KLAB_LAB({
     .title = "Volume rendering: a recurrence made parallel",
@@ -227,6 +243,14 @@ KLAB_LAB({
           .traffic = Traffic::read,
           .beyond = kVoxelBeyond,
           .parameters = {"grid", "basis"}},
+         {.op = make_op<VoxelShNarrowFwd>(),
+          .bench = kNarrowBench,
+          .check = kNarrowSizes,
+          .counted = {301, 8, 400, 9, 2},
+          .counted_tour = {2048, 16, 4096, 9, 2},
+          .traffic = Traffic::read,
+          .beyond = kNarrowBeyond,
+          .parameters = {"grid", "basis", "format"}},
          {.op = make_op<VoxelShBwd>(),
           .bench = kVoxelBench,
           .check = kVoxelSizes,

@@ -1,0 +1,183 @@
+// voxel_sh_narrow_fwd.cpu.02_rows: a vector holds the numbers of a row.
+//
+// CHANGE    corners outside, numbers inside, as in voxel_sh_fwd.cpu.04_threads: eight or sixteen neighbors are widened by one
+//           instruction or two, and the last vector of a row begins early enough to end with it. Rows are prefetched for 64 points
+//           first; threads take stretches of points.
+// EXPECT    27 bytes lie in one line or two, where floats take two or three: at least 4 times the parent.
+// NUMERICS  float, sums in the order of the parent; products fused with sums.
+#include <algorithm>
+#include <cstring>
+
+#include "harness/core/registrar.h"
+#include "kernels/common/sh_basis.h"
+#include "kernels/common/simd.h"
+#include "kernels/common/voxels/corners.h"
+#include "reference/voxel_sh_narrow_fwd/voxel_sh_narrow_fwd.h"
+
+#include "kernels/common/exp-inl.h"
+#include "kernels/common/lanes-inl.h"
+
+KLAB_SIMD_BEGIN();
+
+using Tag = hn::CappedTag<float, 16>;
+
+/// A vector of numbers from p on, as floats.
+template <int64_t kFormat>
+HWY_INLINE hn::Vec<Tag> widened(const void* p) {
+  const Tag d;
+  if constexpr (kFormat == narrow_format::int8) {
+    const hn::Rebind<int8_t, Tag> d8;
+    const hn::Rebind<int32_t, Tag> d32;
+    return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d8, static_cast<const int8_t*>(p))));
+  } else if constexpr (kFormat == narrow_format::bf16) {
+    const hn::Rebind<uint16_t, Tag> d16;
+    const hn::Rebind<uint32_t, Tag> d32;
+    return hn::BitCast(
+        d, hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, static_cast<const uint16_t*>(p)))));
+  } else {
+    const hn::Rebind<uint16_t, Tag> d16;
+    const hn::Rebind<hwy::float16_t, Tag> half;
+    return hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(d16, static_cast<const uint16_t*>(p))));
+  }
+}
+
+/// How a row lies in vectors.
+template <int kBasis, int64_t kFormat>
+struct RowOf {
+  static constexpr int64_t kBytes = kFormat == narrow_format::int8 ? 1 : 2, kNumbers = 3 * kBasis,
+                           kLanes = int64_t(hn::MaxLanes(Tag())), kVectors = (kNumbers + kLanes - 1) / kLanes;
+  /// The first number of vector v: the last vector ends with the row, if the row is as long as one.
+  static constexpr int64_t first(int64_t v) {
+    return std::max<int64_t>(0, std::min(v * kLanes, kNumbers - kLanes));
+  }
+};
+
+/// The inputs of the logistic function for the colors of one point.
+template <int kBasis, int64_t kFormat>
+HWY_INLINE void colors(const VoxelShNarrowFwd::Args<float>& x, const VoxelCorners& at, int64_t i) {
+  using R = RowOf<kBasis, kFormat>;
+  const Tag d;
+  const auto* table = kFormat == narrow_format::int8 ? reinterpret_cast<const char*>(x.bytes)
+                                                     : reinterpret_cast<const char*>(x.halves);
+  hn::Vec<Tag> sum[R::kVectors];
+  for (auto& v : sum) v = hn::Zero(d);
+  for (int c = 0; c < 8; ++c) {
+    if (at.row[c] < 0) continue;
+    const char* row = table + at.row[c] * R::kNumbers * R::kBytes;
+    const auto weight = hn::Set(d, at.weight[c]);
+    HWY_ALIGN char copy[R::kLanes * 2] = {};
+    if constexpr (R::kNumbers < R::kLanes) {
+      std::memcpy(copy, row, size_t(R::kNumbers * R::kBytes));
+      row = copy;
+    }
+    for (int64_t v = 0; v < R::kVectors; ++v)
+      sum[v] = hn::MulAdd(weight, widened<kFormat>(row + R::first(v) * R::kBytes), sum[v]);
+  }
+  HWY_ALIGN float number[R::kVectors * R::kLanes];
+  for (int64_t v = 0; v < R::kVectors; ++v) hn::StoreU(sum[v], d, number + R::first(v));
+  if constexpr (kFormat == narrow_format::int8)
+    for (int64_t k = 0; k < R::kNumbers; ++k) number[k] *= x.factors[k];
+  const int64_t n = x.shape.n;
+  float basis[9];
+  sh_basis(voxel_degree(kBasis), x.directions[i], x.directions[n + i], x.directions[2 * n + i], basis);
+  for (int k = 0; k < 3; ++k) {
+    float value = 0;
+    for (int b = 0; b < kBasis; ++b) value += basis[b] * number[k * kBasis + b];
+    x.rgb[k * n + i] = value;
+  }
+}
+
+HWY_INLINE void logistic(float* values, int64_t count) {
+  const Tag d;
+  const auto lanes = int64_t(hn::Lanes(d));
+  const auto one = hn::Set(d, 1.0F);
+  for (int64_t i = 0; i < count; i += lanes) {
+    const auto left = size_t(count - i);
+    const auto v = load_first(d, values + i, left);
+    store_first(hn::Div(one, hn::Add(one, exp_full(d, hn::Neg(v)))), d, values + i, left);
+  }
+}
+
+/// Prefetches the lines of a row.
+template <int kBasis, int64_t kFormat>
+HWY_INLINE void prefetch_row(const VoxelShNarrowFwd::Args<float>& x, int64_t row) {
+  using R = RowOf<kBasis, kFormat>;
+  __builtin_prefetch(x.density + row);
+  const auto* table = kFormat == narrow_format::int8 ? reinterpret_cast<const char*>(x.bytes)
+                                                     : reinterpret_cast<const char*>(x.halves);
+  constexpr int64_t kRow = R::kNumbers * R::kBytes;
+  if constexpr (kRow > 0) {
+    __builtin_prefetch(table + row * kRow);
+    __builtin_prefetch(table + row * kRow + kRow - 1);
+  }
+}
+
+template <int kBasis, int64_t kFormat>
+void points(const VoxelShNarrowFwd::Args<float>& x, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 64;
+  VoxelCorners corners[kBlock];
+  const int64_t n = x.shape.n;
+  for (int64_t first = begin; first < end; first += kBlock) {
+    const int64_t last = std::min(end, first + kBlock);
+    for (int64_t i = first; i < last; ++i) {
+      VoxelCorners& at = corners[i - first];
+      at = voxel_corners(x.positions, x.links, n, x.shape.grid, i);
+      for (const int32_t row : at.row)
+        if (row >= 0) prefetch_row<kBasis, kFormat>(x, row);
+    }
+    for (int64_t i = first; i < last; ++i) {
+      const VoxelCorners& at = corners[i - first];
+      float raw = 0;
+      for (int c = 0; c < 8; ++c)
+        raw += at.weight[c] * (at.row[c] < 0 ? x.empty[0] : float_from_half(x.density[at.row[c]]));
+      x.raw[i] = raw;
+      if constexpr (kBasis > 0) colors<kBasis, kFormat>(x, at, i);
+    }
+    for (int k = 0; kBasis > 0 && k < 3; ++k) logistic(x.rgb + k * n + first, last - first);
+  }
+}
+
+template <int kBasis>
+void points_of(const VoxelShNarrowFwd::Args<float>& x, int64_t begin, int64_t end) {
+  if (x.shape.format == narrow_format::f16) return points<kBasis, narrow_format::f16>(x, begin, end);
+  if (x.shape.format == narrow_format::bf16) return points<kBasis, narrow_format::bf16>(x, begin, end);
+  points<kBasis, narrow_format::int8>(x, begin, end);
+}
+
+void all_points(const VoxelShNarrowFwd::Args<float>& x, int64_t begin, int64_t end) {
+  switch (x.shape.basis) {
+    case 0:
+      return points_of<0>(x, begin, end);
+    case 1:
+      return points_of<1>(x, begin, end);
+    case 4:
+      return points_of<4>(x, begin, end);
+    default:
+      return points_of<9>(x, begin, end);
+  }
+}
+
+KLAB_SIMD_END(all_points);
+
+#if HWY_ONCE
+namespace klab {
+namespace {
+
+constexpr int64_t kStretch = 1024;  // points
+
+void run(const VoxelShNarrowFwd::Args<float>& x) {
+  const int64_t n = x.shape.n;
+#pragma omp parallel for schedule(dynamic) if (n > kStretch)
+  for (int64_t begin = 0; begin < n; begin += kStretch)
+    HWY_DYNAMIC_DISPATCH(all_points)(x, begin, std::min(n, begin + kStretch));
+}
+
+KLAB_VARIANT(VoxelShNarrowFwd, {.run = run,
+                                .parent = "01_naive",
+                                .numerics = {.growth = Growth::linear},
+                                .tiles = {16, 64, kStretch},
+                                .expect = {.shape = {1 << 17, 128, 1 << 18, 9, 2}, .over_parent = 4}});
+
+}  // namespace
+}  // namespace klab
+#endif
