@@ -103,6 +103,8 @@ void Array<T>::Unmap::operator()(T* p) const {
 }
 
 template class Array<float>;
+template class Array<int8_t>;
+template class Array<uint16_t>;
 template class Array<int32_t>;
 template class Array<uint8_t>;
 

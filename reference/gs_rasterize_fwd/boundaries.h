@@ -20,11 +20,12 @@ template <class Contract>
 struct RasterBoundaries {
   using Args = typename Contract::template Args<double>;
   explicit RasterBoundaries(const RasterCode& code) {
-    Boundary<Contract>("opacity is clamped", {"opacity", "mean", "conic"}, code.most, kEither,
-                       [](const Args& a, Sides& met) {
-                         each_splat(a, [&](const Splat& one, double) { met.holds(one.clamped); });
-                       },
-                       opaque_in_front);
+    Boundary<Contract>(
+        "opacity is clamped", {"opacity", "mean", "conic"}, code.most, kEither,
+        [](const Args& a, Sides& met) {
+          each_splat(a, [&](const Splat& one, double) { met.holds(one.clamped); });
+        },
+        opaque_in_front);
     Boundary<Contract>("opacity and the least that is drawn", {"opacity", "mean", "conic"}, code.least,
                        kBelow | kAbove, [](const Args& a, Sides& met) {
                          each_splat(a, [&](const Splat& one, double) {

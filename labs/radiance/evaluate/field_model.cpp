@@ -24,15 +24,37 @@ class WholeGrid {
   std::vector<uint8_t> bits_;
 };
 
+/// Returns a backend's choice for as many pixels at a time; the usual number has all of its visible samples.
+BackendChoice in_pieces(BackendChoice where, int64_t pixels) {
+  if (pixels < Renderer::kRays)
+    where.picture_samples = std::max<int64_t>(1, where.picture_samples * pixels / Renderer::kRays);
+  return where;
+}
+
+/// Returns a config whose samples in memory are those of as many pixels, or all that the config has room for.
+FrequencyConfig in_pieces(FrequencyConfig config, int64_t pixels) {
+  config.chunk = std::min(config.chunk, pixels * (config.coarse + config.fine));
+  return config;
+}
+
 class HashField : public FieldModel {
  public:
   explicit HashField(Model model) : model_(std::move(model)) {}
   std::string field() const override { return "hash"; }
   const Placement& placement() const override { return model_.placement; }
-  int64_t bytes() const override { return Model::bytes_of(model_.config, model_.placement.cascades); }
+  int64_t bytes() const override {
+    if (model_.precision == Storage::f32) return Model::bytes_of(model_.config, model_.placement.cascades);
+    return held_bytes() + model_.occupancy.bytes();
+  }
+  Storage precision() const override { return model_.precision; }
+  int64_t numbers() const override {
+    return model_.table_entries() * model_.config.features + model_.density_weights() +
+           model_.color_weights();
+  }
+  int64_t held_bytes() const override { return model_.held_bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
-    return where.ladder == "cpu" ? render_calls(model_.config, model_.placement.cascades)
+    return where.ladder == "cpu" ? render_calls(model_.config, model_.placement.cascades, 1, model_.precision)
                                  : ListRenderer::calls(model_, where);
   }
   const Model* as_hash() const override { return &model_; }
@@ -47,14 +69,19 @@ class HashField : public FieldModel {
     }
     return true;
   }
+  int64_t piece_bytes(const BackendChoice& where, int64_t pixels) const override {
+    return where.ladder == "cpu" ? Renderer::bytes_of(model_.config, pixels)
+                                 : ListRenderer::bytes_of(model_, in_pieces(where, pixels));
+  }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
                                                  int64_t pixels) const override {
     if (where.ladder == "cpu") {
       const auto renderer = std::make_shared<Renderer>(model_, plan, pixels);
       return [renderer](const Camera& camera) { return renderer->render(camera); };
     }
-    require_room(where.backend, ListRenderer::bytes_of(model_, where), "rendering", "take a smaller model");
-    const auto renderer = std::make_shared<ListRenderer>(model_, plan, where);
+    const BackendChoice pieces = in_pieces(where, pixels);
+    require_room(where.backend, ListRenderer::bytes_of(model_, pieces), "rendering", "take a smaller model");
+    const auto renderer = std::make_shared<ListRenderer>(model_, plan, pieces);
     return [renderer](const Camera& camera) { return renderer->render(camera); };
   }
 
@@ -70,9 +97,15 @@ class VoxelField : public FieldModel {
   const Placement& placement() const override { return model_.placement; }
   int64_t bytes() const override { return model_.bytes(); }
   const VoxelModel* as_voxels() const override { return &model_; }
+  Storage precision() const override { return model_.precision; }
+  int64_t numbers() const override { return model_.rows() * (1 + 3 * model_.config.basis()); }
+  int64_t held_bytes() const override { return model_.held_bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
-    return voxel_calls(model_.config, false);
+    return voxel_calls(model_.config, false, kAdamStretch, model_.precision);
+  }
+  int64_t piece_bytes(const BackendChoice& where, int64_t pixels) const override {
+    return VoxelRenderer::bytes_of(model_, in_pieces(where, pixels));
   }
   bool keep_inside(const GridBox& box) override {
     whole_.put_back(model_.occupancy);
@@ -88,8 +121,8 @@ class VoxelField : public FieldModel {
     return true;
   }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
-                                                 int64_t) const override {
-    const auto renderer = std::make_shared<VoxelRenderer>(model_, plan, where);
+                                                 int64_t pixels) const override {
+    const auto renderer = std::make_shared<VoxelRenderer>(model_, plan, in_pieces(where, pixels));
     return [renderer](const Camera& camera) { return renderer->render(camera); };
   }
 
@@ -103,18 +136,24 @@ class FrequencyField : public FieldModel {
   explicit FrequencyField(FrequencyModel model) : model_(std::move(model)) {}
   std::string field() const override { return "frequency"; }
   const Placement& placement() const override { return model_.placement; }
-  int64_t bytes() const override { return 2 * model_.parameters[0].bytes(); }
   const FrequencyModel* as_frequency() const override { return &model_; }
+  int64_t bytes() const override { return held_bytes(); }
+  Storage precision() const override { return model_.precision; }
+  int64_t numbers() const override { return 2 * FrequencyNet(model_.config).size; }
+  int64_t held_bytes() const override { return model_.held_bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
     if (where.ladder != "cpu")
       throw std::runtime_error("--backend " + where.backend.name +
                                ": pictures of a frequency field are made on the processor only");
-    return frequency_calls(model_.config, false);
+    return frequency_calls(model_.config, false, model_.precision);
+  }
+  int64_t piece_bytes(const BackendChoice&, int64_t pixels) const override {
+    return FrequencyLooks::bytes_of(in_pieces(model_.config, pixels));
   }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
-                                                 int64_t) const override {
-    const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan);
+                                                 int64_t pixels) const override {
+    const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan, in_pieces(model_.config, pixels));
     return [renderer](const Camera& camera) { return renderer->render(camera); };
   }
 

@@ -24,11 +24,19 @@ class FieldModel {
   virtual std::string field() const = 0;
   virtual const Placement& placement() const = 0;
   virtual int64_t bytes() const = 0;  // size of the learned parameters
+  /// Returns the format of the learned numbers in memory: floats, or for pictures alone f16, bf16 or int8.
+  virtual Storage precision() const { return Storage::f32; }
+  virtual int64_t numbers() const = 0;  // learned ones
+  /// Returns the bytes that these take in memory, with their scales and without grids and links.
+  virtual int64_t held_bytes() const = 0;
   virtual void save(const std::filesystem::path& file) const = 0;
   /// Returns the calls that make a picture, for a plan.
   virtual std::vector<PlannedCall> picture_calls(const BackendChoice& where) const = 0;
+  /// Returns the memory that drawing `pixels` at a time takes: on the processor beside the model, on another backend its copy
+  /// included. 0: the field draws a picture as a whole.
+  virtual int64_t piece_bytes(const BackendChoice& where, int64_t pixels) const = 0;
   /// Returns a function that makes pictures while this object lives, `pixels` at a time if the field supports
-  /// that. Throws std::runtime_error if the backend has too little memory.
+  /// that. Throws std::runtime_error or std::bad_alloc if the backend has too little memory.
   virtual std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
                                                          int64_t pixels) const = 0;
   /// Returns the model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null for

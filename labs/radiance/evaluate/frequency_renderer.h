@@ -9,9 +9,11 @@ namespace klab {
 
 class FrequencyRenderer {
  public:
-  /// The model must outlive it. `plan` is one of frequency_calls().
-  FrequencyRenderer(const FrequencyModel& model, Plan plan)
-      : model_(model), plan_(std::move(plan)), looks_(model.config, model.placement) {}
+  /// The model must outlive it. `plan` is one of frequency_calls(); `config` is the model's, perhaps with a smaller chunk.
+  FrequencyRenderer(const FrequencyModel& model, Plan plan, const FrequencyConfig& config)
+      : model_(model), plan_(std::move(plan)), looks_(config, model.placement) {
+    looks_.multiply_pairs(multiplies_pairs(plan_));
+  }
   Picture render(const Camera& camera);
 
  private:

@@ -19,10 +19,22 @@ Config config_of(const Model& model, const BackendChoice& where) {
   return c;
 }
 
+StepFormats formats_of(const Model& model) { return {.held = narrow_format_of(model.precision)}; }
+
 // Copies arrays into the backend's memory, or uses them in place.
 void tie(Memory& memory, const TrainStep& step, const Model& model) {
-  for (const Part part : kParts)
-    memory.mirror(step.parameters[size_t(part)], const_cast<float*>(model.of(part).data()));
+  for (const Part part : kParts) {
+    const auto p = size_t(part);
+    const NarrowPart& few = model.narrow[p];
+    if (model.precision == Storage::f32) {
+      memory.mirror(step.parameters[p], model.of(part).data());
+    } else if (model.precision == Storage::int8) {
+      memory.mirror(step.bytes[p], few.bytes.data());
+      memory.mirror(step.factors[p], few.factors.data());
+    } else {
+      memory.mirror(step.halves[p], few.halves.data());
+    }
+  }
   memory.mirror(step.bits, const_cast<uint8_t*>(model.occupancy.data()));
   if (!step.level_sizes.exists()) return;
   memory.mirror(step.scales, const_cast<float*>(model.scales.data()));
@@ -35,7 +47,7 @@ ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendCh
     : plan_(plan),
       config_(config_of(model, where)),
       memory_(where.backend),
-      programs_(memory_, config_, model.placement.cascades, {.views = 1}, where.sizes),
+      programs_(memory_, config_, model.placement.cascades, {.views = 1}, where.sizes, formats_of(model)),
       pictures_(
           memory_, programs_, [this](Ops& ops) { programs_.picture(ops); },
           marching_numbers(config_, model.placement), TrainStep::ray_capacity(config_) - kSpare) {
@@ -44,13 +56,13 @@ ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendCh
 }
 
 std::vector<PlannedCall> ListRenderer::calls(const Model& model, const BackendChoice& where) {
-  return picture_calls(config_of(model, where), model.placement.cascades);
+  return picture_calls(config_of(model, where), model.placement.cascades, model.precision);
 }
 
 int64_t ListRenderer::bytes_of(const Model& model, const BackendChoice& where) {
   Memory memory;
   const TrainStep programs(memory, config_of(model, where), model.placement.cascades, {.views = 1},
-                           where.sizes);
+                           where.sizes, formats_of(model));
   MeasureOps measured(memory);
   programs.picture(measured);
   return measured.bytes_used();

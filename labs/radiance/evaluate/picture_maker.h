@@ -8,6 +8,10 @@
 
 namespace klab {
 
+/// Returns the coarsest arithmetic that rungs of a model's pictures may have without being named: pictures of a model in
+/// fewer bits may have factors of 16.
+Unit picture_unit(const FieldModel& model);
+
 /// Throws like Plan::require() if a plan of pictures cannot run on this backend.
 void require_picture_plan(const std::string& plan, const FieldModel& model, const BackendChoice& where);
 

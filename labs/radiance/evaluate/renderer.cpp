@@ -15,8 +15,8 @@ int64_t marched_for(const Config& config, int64_t pixels) {
 
 }  // namespace
 
-std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times) {
-  return shading_calls(config, cascades, kRays, kRays * kFirst, marched_for(config, kRays), times);
+std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times, Storage precision) {
+  return shading_calls(config, cascades, kRays, kRays * kFirst, marched_for(config, kRays), times, precision);
 }
 
 Renderer::Renderer(const Model& model, Plan plan, int64_t pixels)

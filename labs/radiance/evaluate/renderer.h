@@ -11,7 +11,8 @@
 namespace klab {
 
 /// Returns the calls that make pictures of a model, for a plan.
-std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times = 1);
+std::vector<PlannedCall> render_calls(const Config& config, int cascades, double times = 1,
+                                      Storage precision = Storage::f32);
 
 struct Picture {
   int width = 0, height = 0;

@@ -14,6 +14,8 @@ class VoxelRenderer {
   VoxelRenderer(const VoxelModel& model, const Plan& plan, const BackendChoice& where);
   Picture render(const Camera& camera) { return pictures_.render(camera, plan_, profile_); }
   const Profile& profile() const { return profile_; }
+  /// Returns the memory that pictures take: on the processor without the model's own arrays, which are used in place.
+  static int64_t bytes_of(const VoxelModel& model, const BackendChoice& where);
 
  private:
   Plan plan_;

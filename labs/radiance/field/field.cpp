@@ -20,6 +20,21 @@ int64_t Field::bytes_of(const Config& c, int64_t capacity) {
 void Field::density(const float* table, const float* weights, const float* positions, int64_t n,
                     float* features, float* geometry) const {
   const int cascades = model_.placement.cascades;
+  if (model_.precision != Storage::f32) {
+    const NarrowPart& few = model_.narrow[size_t(Part::table)];
+    profile_.run<HashtableNarrowFwd>(
+        "hashtable_narrow_fwd", plan_,
+        {.shape = narrow_table_shape(model_.config, cascades, n, narrow_format_of(model_.precision)),
+         .positions = positions,
+         .scales = model_.scales.data(),
+         .sizes = model_.sizes.data(),
+         .halves = few.halves.data(),
+         .bytes = few.bytes.data(),
+         .factors = few.factors.data(),
+         .features = features});
+    run_narrow("mlp_narrow_fwd density", Part::density, model_.density_shape(n), features, geometry);
+    return;
+  }
   if (has_plain_table(model_.config)) {
     profile_.run<HashgridFwd>("hashgrid_fwd", plan_,
                               {.shape = hash_shape(model_.config, cascades, n),
@@ -40,12 +55,26 @@ void Field::density(const float* table, const float* weights, const float* posit
                        {.shape = model_.density_shape(n), .x = features, .weights = weights, .y = geometry});
 }
 
+void Field::run_narrow(const char* stage, Part part, const MlpFwd::Shape& shape, const float* x,
+                       float* y) const {
+  const NarrowPart& few = model_.narrow[size_t(part)];
+  profile_.run<MlpNarrowFwd>(stage, plan_,
+                             {.shape = narrow_shape(shape, model_.precision),
+                              .x = x,
+                              .halves = few.halves.data(),
+                              .bytes = few.bytes.data(),
+                              .factors = few.factors.data(),
+                              .y = y});
+}
+
 void Field::color(const float* weights, const float* directions, int64_t n) {
   profile_.time("sh_fwd", [&] {
     plan_.run<ShFwd>({.shape = {.n = n, .degree = model_.config.sh_degree},
                       .directions = directions,
                       .basis = color_input()});
   });
+  if (model_.precision != Storage::f32)
+    return run_narrow("mlp_narrow_fwd color", Part::color, model_.color_shape(n), color_input(), rgb());
   profile_.run<MlpFwd>("mlp_fwd color", plan_,
                        {.shape = model_.color_shape(n), .x = color_input(), .weights = weights, .y = rgb()});
 }

@@ -16,7 +16,8 @@ class Field {
   Field(const Model& model, const Plan& plan, Profile& profile, int64_t capacity);
 
   /// Computes the log-density of n points, `positions` [3,n] in the encoding's [0,1]. It is the first row of
-  /// `geometry` [geometry_features, n]. `features` is [levels*features, n].
+  /// `geometry` [geometry_features, n]. `features` is [levels*features, n]. A model in fewer bits is read instead of the
+  /// parameters, here and for the color.
   void density(const float* parameters_table, const float* parameters_density, const float* positions,
                int64_t n, float* features, float* geometry) const;
   /// Writes the same into features() and geometry(n); n <= capacity.
@@ -37,6 +38,8 @@ class Field {
   static int64_t bytes_of(const Config& config, int64_t capacity);
 
  private:
+  void run_narrow(const char* stage, Part part, const MlpFwd::Shape& shape, const float* x, float* y) const;
+
   const Model& model_;
   const Plan& plan_;
   Profile& profile_;

@@ -25,8 +25,10 @@ FrequencyConfig frequency_config_from_json(const std::string& text, const std::s
 
 FrequencyNet::FrequencyNet(const FrequencyConfig& c) {
   const auto add = [&](const std::string& name, int64_t to, int64_t from) {
-    layers.push_back({name, to, from, size, size + to * from});
+    layers.push_back({name, to, from, size, size + to * from, numbers, rows});
     size += to * from + to;
+    numbers += to * from;
+    rows += to;
   };
   for (int64_t l = 0; l < c.depth; ++l)
     add(fmt::format("trunk.{}", l), c.width,
@@ -57,6 +59,44 @@ FrequencyModel FrequencyModel::copy() const {
   FrequencyModel out(config, placement);
   for (size_t k = 0; k < parameters.size(); ++k)
     std::copy(parameters[k].begin(), parameters[k].end(), out.parameters[k].begin());
+  return out;
+}
+
+FrequencyNumbers FrequencyModel::numbers(int network, bool pairs) const {
+  const auto k = size_t(network);
+  if (precision == Storage::f32) return {.parameters = parameters[k].data()};
+  return {.parameters = nullptr,
+          .precision = precision,
+          .matrices = &matrices[k],
+          .biases = biases[k].data(),
+          .pairs = pairs};
+}
+
+int64_t FrequencyModel::held_bytes() const {
+  int64_t bytes = 0;
+  for (size_t k = 0; k < parameters.size(); ++k)
+    bytes += parameters[k].bytes() + matrices[k].held() + biases[k].bytes();
+  return bytes;
+}
+
+FrequencyModel FrequencyModel::narrowed(Storage few) const {
+  FrequencyModel out(config, placement);
+  const FrequencyNet net(config);
+  out.precision = few;
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    out.parameters[k] = Array<float>();
+    out.matrices[k] = NarrowPart(few, net.numbers, net.rows);
+    out.biases[k] = Array<float>(net.rows);
+    const float* from = parameters[k].data();
+    for (const FrequencyNet::Layer& l : net.layers) {
+      narrow_into(out.matrices[k], few, {from + l.weights, size_t(l.to * l.from)}, rows_of(l.to, l.from),
+                  l.first, l.row);
+      std::copy_n(from + l.bias, l.to, out.biases[k].data() + l.row);
+    }
+    if (has_no_number(out.matrices[k], few))
+      throw std::runtime_error(
+          fmt::format("a matrix holds a number that {} cannot: take --precision bf16 or int8", name_of(few)));
+  }
   return out;
 }
 

@@ -12,7 +12,9 @@
 #include "harness/program/memory.h"
 #include "harness/program/ops.h"
 #include "harness/records/tensor_file.h"
+#include "labs/radiance/field/narrow.h"
 #include "labs/radiance/field/placement.h"
+#include "reference/float16.h"
 
 namespace klab {
 
@@ -74,20 +76,39 @@ struct FrequencyNet {
   struct Layer {
     std::string name;
     int64_t to, from, weights, bias;  // the latter two: offsets
+    int64_t first, row;               // numbers and rows of the matrices before this one
   };
   explicit FrequencyNet(const FrequencyConfig& config);
-  std::vector<Layer> layers;  // the trunk's, then "density", "feature", "view", "color"
-  int64_t size = 0;
+  std::vector<Layer> layers;                // the trunk's, then "density", "feature", "view", "color"
+  int64_t size = 0, numbers = 0, rows = 0;  // all, and those of the matrices
+};
+
+/// The numbers of one network, as a pass reads them: floats, or matrices in fewer bits and biases.
+struct FrequencyNumbers {
+  const float* parameters = nullptr;  // matrices and biases; null: the others hold them
+  Storage precision = Storage::f32;
+  const NarrowPart* matrices = nullptr;
+  const float* biases = nullptr;
+  bool pairs = false;  // products have factors of bfloat16, and not floats
 };
 
 struct FrequencyModel {
   FrequencyConfig config;
   Placement placement;
+  Storage precision = Storage::f32;        // of the matrices in memory
   std::array<Array<float>, 2> parameters;  // of the coarse and of the fine network
+  // In their place where the precision is not f32: for pictures only.
+  std::array<NarrowPart, 2> matrices;
+  std::array<Array<float>, 2> biases;
 
   FrequencyModel(const FrequencyConfig& config, const Placement& placement);
   void initialize(uint64_t seed);
   FrequencyModel copy() const;
+  FrequencyNumbers numbers(int network, bool pairs = false) const;
+  int64_t held_bytes() const;  // of matrices and biases in memory, with their scales
+  /// Returns the model with its matrices rounded to f16, bf16 or int8, a factor for each row; biases stay floats. Throws
+  /// std::runtime_error for a number that the format does not have.
+  FrequencyModel narrowed(Storage precision) const;
 
   static constexpr const char* kind = "frequency 1";  // written into the file
   std::vector<TensorView> tensors() const;
@@ -106,7 +127,8 @@ class FrequencyPass {
   FrequencyPass(const FrequencyConfig& config, int64_t capacity);
 
   /// Computes densities and colors into raw() and rgb(). positions [3,n] in [-1,1], directions [3,n].
-  void forward(Ops& ops, const float* parameters, const float* positions, const float* directions, int64_t n);
+  void forward(Ops& ops, const FrequencyNumbers& numbers, const float* positions, const float* directions,
+               int64_t n);
   /// Adds the gradients of the last forward() to `gradient`, given the gradients with respect to raw [n] and
   /// rgb [3,n].
   void backward(Ops& ops, const float* parameters, const float* d_raw, const float* d_rgb, float* gradient);
@@ -116,8 +138,10 @@ class FrequencyPass {
   static int64_t bytes_of(const FrequencyConfig& config);
 
  private:
-  void layer(Ops& ops, const float* parameters, const FrequencyNet::Layer& l, const float* x, float* y,
-             int64_t activation);
+  void product(Ops& ops, const FrequencyNumbers& numbers, const FrequencyNet::Layer& l, const float* x,
+               float* y);
+  void layer(Ops& ops, const FrequencyNumbers& numbers, const FrequencyNet::Layer& l, const float* x,
+             float* y, int64_t activation);
   void layer_back(Ops& ops, const float* parameters, const FrequencyNet::Layer& l, const float* x,
                   const float* y, float* d_y, float* d_x, int64_t activation, float* gradient);
 
@@ -125,6 +149,9 @@ class FrequencyPass {
   FrequencyNet net_;
   int64_t capacity_, n_ = 0;
   std::vector<Array<float>> inputs_;  // of each layer of the trunk, then the trunk's output
+  std::vector<float> widened_;        // one matrix of a network in fewer bits
+  std::vector<Bfloat16> factors_;     // or rounded to pairs
+  std::vector<uint8_t> inputs_in_pairs_;
   Array<float> view_in_, view_, raw_, rgb_, z_, d_a_, d_b_, d_view_in_, d_weights_, d_bias_, d_x_;
 };
 

@@ -5,7 +5,9 @@
 #include "reference/activation_bwd/activation_bwd.h"
 #include "reference/axpy/axpy.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
+#include "reference/cast/cast.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
+#include "reference/matmul_bf16/matmul_bf16.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {
@@ -44,18 +46,48 @@ int64_t FrequencyPass::bytes_of(const FrequencyConfig& c) {
   return 4 * c.chunk * (rows + 6 * (c.width + c.point_features())) + 4 * c.width * (c.width + 200);
 }
 
+/// Computes y = W·x. Of a network in fewer bits one matrix at a time becomes floats, or bfloat16s with its inputs.
+void FrequencyPass::product(Ops& ops, const FrequencyNumbers& p, const FrequencyNet::Layer& l, const float* x,
+                            float* y) {
+  if (p.parameters != nullptr) {
+    ops.call<Matmul>({.m = l.to, .n = n_, .k = l.from}, {.a = p.parameters + l.weights, .b = x, .c = y});
+    return;
+  }
+  const auto count = size_t(l.to * l.from);
+  widened_.resize(std::max(widened_.size(), count));
+  const bool rounded = !p.pairs || p.precision != Storage::bf16;
+  if (rounded) widen_rows(*p.matrices, p.precision, l.to, l.from, l.first, l.row, widened_.data());
+  if (!p.pairs) {
+    ops.call<Matmul>({.m = l.to, .n = n_, .k = l.from}, {.a = widened_.data(), .b = x, .c = y});
+    return;
+  }
+  const auto* weights = reinterpret_cast<const Bfloat16*>(p.matrices->halves.data() + l.first);
+  if (rounded) {
+    factors_.resize(std::max(factors_.size(), count));
+    std::transform(widened_.begin(), widened_.begin() + int64_t(count), factors_.begin(), to_bfloat16);
+    weights = factors_.data();
+  }
+  inputs_in_pairs_.resize(std::max(inputs_in_pairs_.size(), size_t(2 * l.from * n_)));
+  const float one = 1;
+  ops.call<Cast>({.n = l.from * n_, .format = Cast::bf16},
+                 {.x = x, .scale = &one, .out = inputs_in_pairs_.data()});
+  ops.call<MatmulBf16>(
+      {.m = l.to, .n = n_, .k = l.from},
+      {.a = weights, .b = reinterpret_cast<const Bfloat16*>(inputs_in_pairs_.data()), .c = y});
+}
+
 /// Computes y = activation(W·x + b).
-void FrequencyPass::layer(Ops& ops, const float* parameters, const FrequencyNet::Layer& l, const float* x,
+void FrequencyPass::layer(Ops& ops, const FrequencyNumbers& p, const FrequencyNet::Layer& l, const float* x,
                           float* y, int64_t kind) {
-  ops.call<Matmul>({.m = l.to, .n = n_, .k = l.from},
-                   {.a = parameters + l.weights, .b = x, .c = kind == kNone ? d_b_.data() : z_.data()});
-  const float* product = kind == kNone ? d_b_.data() : z_.data();
+  float* const result = kind == kNone ? d_b_.data() : z_.data();
+  product(ops, p, l, x, result);
   float* sum = kind == kNone ? y : d_b_.data();
-  ops.call<BiasAddFwd>({.n = 1, .c = l.to, .hw = n_}, {.x = product, .bias = parameters + l.bias, .y = sum});
+  const float* bias = p.parameters != nullptr ? p.parameters + l.bias : p.biases + l.row;
+  ops.call<BiasAddFwd>({.n = 1, .c = l.to, .hw = n_}, {.x = result, .bias = bias, .y = sum});
   if (kind != kNone) ops.call<ActivationFwd>({.n = l.to * n_, .kind = kind}, {.x = sum, .y = y});
 }
 
-void FrequencyPass::forward(Ops& ops, const float* parameters, const float* positions,
+void FrequencyPass::forward(Ops& ops, const FrequencyNumbers& parameters, const float* positions,
                             const float* directions, int64_t n) {
   n_ = n;
   const int64_t points = c_.point_features();

@@ -45,13 +45,30 @@ MlpFwd::Shape color_shape(const Config& c, int64_t n) {
           .logistic = 1};
 }
 
-Model::Model(const Config& c, const Placement& p) : config(c), placement(p) {
-  parameters[size_t(Part::table)] = Array<float>(table_entries() * c.features);
-  parameters[size_t(Part::density)] = Array<float>(density_weights());
-  parameters[size_t(Part::color)] = Array<float>(color_weights());
+Model::Model(const Config& c, const Placement& p, Storage held) : config(c), placement(p), precision(held) {
+  const MlpFwd::Shape density = density_shape(0), color = color_shape(0);
+  const std::array numbers = {table_entries() * c.features, density.weights(), color.weights()};
+  const std::array factors = {c.levels * c.features, density.hidden * density.width + density.out,
+                              color.hidden * color.width + color.out};
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    if (precision == Storage::f32)
+      parameters[k] = Array<float>(numbers[k]);
+    else
+      narrow[k] = NarrowPart(precision, numbers[k], factors[k]);
+  }
   occupancy = Array<uint8_t>(p.cascades * c.grid * c.grid * c.grid / 8);
   scales = table_scales(c, p.cascades);
   sizes = table_sizes(c, p.cascades);
+}
+
+MlpNarrowFwd::Shape narrow_shape(const MlpFwd::Shape& s, Storage precision) {
+  return {s.n, s.in, s.width, s.hidden, s.out, s.logistic, narrow_format_of(precision)};
+}
+
+int64_t Model::held_bytes() const {
+  int64_t bytes = 0;
+  for (const Part part : kParts) bytes += of(part).bytes() + narrow[size_t(part)].held();
+  return bytes;
 }
 
 int64_t Model::density_weights() const { return density_shape(0).weights(); }
@@ -70,14 +87,28 @@ void Model::initialize(uint64_t seed) {
 
 std::vector<TensorView> Model::tensors() const {
   std::vector<TensorView> list;
-  list.push_back({"hash_table", "F32", {table_entries(), config.features}, of(Part::table).data()});
+  // A tensor of a part that begins behind `first` numbers, and its scales behind `row_first` others.
+  const auto add = [&](const std::string& name, Part part, const std::vector<int64_t>& shape, int64_t first,
+                       const std::vector<int64_t>& scale_shape, int64_t row_first) {
+    const NarrowPart& few = narrow[size_t(part)];
+    if (precision == Storage::f32) {
+      list.push_back({name, "F32", shape, of(part).data() + first});
+    } else if (precision == Storage::int8) {
+      list.push_back({name, "I8", shape, few.bytes.data() + first});
+      list.push_back({name + ".scale", "F32", scale_shape, few.factors.data() + row_first});
+    } else {
+      list.push_back({name, precision == Storage::f16 ? "F16" : "BF16", shape, few.halves.data() + first});
+    }
+  };
+  add("hash_table", Part::table, {table_entries(), config.features}, 0, {config.levels, config.features}, 0);
   for (const Part part : {Part::density, Part::color}) {
-    const float* at = of(part).data();
     const bool density = part == Part::density;
+    int64_t first = 0, row = 0;
     for (const Layer& layer :
          layers_of(density ? "density" : "color", density ? density_shape(0) : color_shape(0))) {
-      list.push_back({layer.name, "F32", {layer.to, layer.from}, at});
-      at += layer.to * layer.from;
+      add(layer.name, part, {layer.to, layer.from}, first, {layer.to}, row);
+      first += layer.to * layer.from;
+      row += layer.to;
     }
   }
   const int64_t g = config.grid;
@@ -87,9 +118,11 @@ std::vector<TensorView> Model::tensors() const {
 }
 
 std::map<std::string, std::string> Model::metadata() const {
-  return {{"klab", "hash-nerf 1"},
-          {"config", config_to_json(config)},
-          {"placement", placement_to_json(placement)}};
+  std::map<std::string, std::string> words = {{"klab", "hash-nerf 1"},
+                                              {"config", config_to_json(config)},
+                                              {"placement", placement_to_json(placement)}};
+  if (precision != Storage::f32) words["storage"] = name_of(precision);
+  return words;
 }
 
 void Model::save(const std::filesystem::path& file) const { save_tensors(file, tensors(), metadata()); }
@@ -110,25 +143,37 @@ void Model::require_plausible_sizes(const std::string& where) const {
   throw std::runtime_error(where + ": \"table_sizes\" is damaged: sizes that no table of its config has");
 }
 
-Model Model::load(const std::filesystem::path& path) {
-  const TensorFile file(path);
+namespace {
+
+/// Reads the model of an opened file, as floats unless the file has the precision that is asked for.
+Model read_any(const TensorFile& file, Storage precision) {
+  const std::string path = file.path().string();
   if (file.metadata("klab") != "hash-nerf 1")
-    throw std::runtime_error(path.string() + ": holds \"" + excerpt(file.metadata("klab")) +
+    throw std::runtime_error(path + ": holds \"" + excerpt(file.metadata("klab")) +
                              "\", not a hash-nerf model of version 1");
-  const Config config = config_from_json(file.metadata("config"), path.string() + ", its config");
+  const Config config = config_from_json(file.metadata("config"), path + ", its config");
   const Placement placement = placement_from(file);
   const Storage storage = storage_in(file);
   // Check the size before memory is allocated.
   const int64_t numbers = table_room(config, placement.cascades) * config.features;
-  if (size_t(bytes_of(config, placement.cascades) - 4 * numbers + stored_bytes(numbers, storage)) >
+  if (size_t(Model::bytes_of(config, placement.cascades) - 4 * numbers + stored_bytes(numbers, storage)) >
       file.data_bytes())
-    throw std::runtime_error(path.string() + ": holds less than its config says: damaged");
-  Model model(config, placement);
+    throw std::runtime_error(path + ": holds less than its config says: damaged");
+  Model model(config, placement, storage == precision ? precision : Storage::f32);
   if (storage == Storage::f32)
     read_model(file, model);
+  else if (storage == precision)
+    read_narrow(file, model);
   else
     read_stored(file, storage, model);
   return model;
+}
+
+}  // namespace
+
+Model Model::load(const std::filesystem::path& path, Storage precision) {
+  Model model = read_any(TensorFile(path), precision);  // the file's bytes are let go here
+  return model.precision == precision ? std::move(model) : narrowed(std::move(model), precision);
 }
 
 int64_t Model::bytes_of(const Config& c, int cascades) {

@@ -15,6 +15,8 @@ const std::vector<std::string>& plan_ops() {
        "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
        // Only if the config asks for them.
        "clip_norm", "hashtable_fwd", "hashtable_bwd",
+       // Only for pictures of a model in fewer bits.
+       "hashtable_narrow_fwd", "mlp_narrow_fwd",
        // Only if gradients are stored in fewer bits.
        "round_narrow", "cast", "unscale"});
   return ops;

@@ -11,6 +11,15 @@
 #include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {
+namespace {
+
+PlannedCall planned_network(const MlpFwd::Shape& s, const std::string& size, double times,
+                            Storage precision) {
+  if (precision == Storage::f32) return planned<MlpFwd>(s, size, times);
+  return planned<MlpNarrowFwd>(narrow_shape(s, precision), size, times);
+}
+
+}  // namespace
 
 RayBatch::RayBatch(const Model&, int64_t most_rays, int64_t most_samples)
     : max_rays(most_rays),
@@ -97,7 +106,7 @@ void spread_directions(RayBatch& b) {
 }
 
 std::vector<PlannedCall> shading_calls(const Config& c, int cascades, int64_t rays, int64_t samples,
-                                       int64_t capacity, double times) {
+                                       int64_t capacity, double times, Storage precision) {
   const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} rays", rays);
   return {planned<RayMarch>({.rays = rays,
                              .grid = c.grid,
@@ -105,10 +114,10 @@ std::vector<PlannedCall> shading_calls(const Config& c, int cascades, int64_t ra
                              .max_samples = c.max_samples_per_ray,
                              .capacity = capacity},
                             beams, times),
-          planned_lookup(c, cascades, samples, all, times),
-          planned<MlpFwd>(density_shape(c, samples), all, times),
+          planned_lookup(c, cascades, samples, all, times, narrow_format_of(precision)),
+          planned_network(density_shape(c, samples), all, times, precision),
           planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
-          planned<MlpFwd>(color_shape(c, samples), all, times),
+          planned_network(color_shape(c, samples), all, times, precision),
           planned<CompositeFwd>({.rays = rays, .samples = samples}, all + " of " + beams, times)};
 }
 

@@ -26,9 +26,10 @@ struct RayBatch {
   static int64_t bytes_of(int64_t max_rays, int64_t max_samples);
 };
 
-/// Returns the calls from marching rays to their colors, for a plan; each is made `times` in a step.
+/// Returns the calls from marching rays to their colors, for a plan; each is made `times` in a step. `precision` is that of the
+/// model's numbers in memory.
 std::vector<PlannedCall> shading_calls(const Config& config, int cascades, int64_t rays, int64_t samples,
-                                       int64_t capacity, double times = 1);
+                                       int64_t capacity, double times = 1, Storage precision = Storage::f32);
 
 /// Marches the batch's rays through the model's grid: fills ray_begin, t, delta and samples.
 void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& batch);

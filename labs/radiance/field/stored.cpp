@@ -14,6 +14,7 @@ namespace {
 /// A tensor of the model, and which of its numbers share a scale.
 struct Numbers {
   std::string name;
+  Part part;
   std::vector<int64_t> shape, scale_shape;  // the latter for int8
   std::span<float> values;
   std::vector<Channel> channels;
@@ -33,12 +34,6 @@ std::vector<Channel> channels_of_table(const Model& model) {
   return list;
 }
 
-std::vector<Channel> rows_of(int64_t rows, int64_t columns) {
-  std::vector<Channel> list;
-  for (int64_t r = 0; r < rows; ++r) list.push_back({r * columns, columns, 1});
-  return list;
-}
-
 bool is_table(const TensorView& t) { return t.name == "hash_table"; }
 Part part_of(const TensorView& t) {
   if (is_table(t)) return Part::table;
@@ -53,6 +48,7 @@ std::vector<Numbers> numbers_of(const Model& model) {
     const bool table = is_table(t);
     auto* const values = static_cast<float*>(const_cast<void*>(t.data));
     list.push_back({.name = t.name,
+                    .part = part_of(t),
                     .shape = t.shape,
                     .scale_shape = table ? std::vector<int64_t>{model.config.levels, model.config.features}
                                          : std::vector<int64_t>{t.shape[0]},
@@ -102,6 +98,25 @@ void require_finite(const std::string& what, std::span<const float> values) {
   const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
   if (bad != values.end())
     throw std::runtime_error(fmt::format("{} (element {})", what, bad - values.begin()));
+}
+
+/// Names a part's tensors in messages.
+const char* tensors_of(Part part) {
+  return part == Part::table     ? "the hash table"
+         : part == Part::density ? "the density network"
+                                 : "the color network";
+}
+
+/// Throws the message if a part's 16 bits hold an infinity or NaN.
+void require_finite_halves(const Model& model, Part part, const std::string& message) {
+  if (has_no_number(model.narrow[size_t(part)], model.precision)) throw std::runtime_error(message);
+}
+
+[[noreturn]] void refuse_scale(const std::string& where, const std::string& scale, int64_t element) {
+  throw std::runtime_error(fmt::format(
+      "{}: tensor \"{}\" holds a scale that is not a finite number above 0 (element {}): damaged; "
+      "make the file anew with klab quantize",
+      where, scale, element));
 }
 
 void require_tensor(const TensorFile& file, Storage storage, const std::string& name) {
@@ -170,16 +185,50 @@ void read_stored(const TensorFile& file, Storage storage, Model& model) {
       require_tensor(file, storage, scale);
       file.read(scale, form.scale_dtype, form.scale_shape, e.scales.data());
       if (const int64_t bad = first_bad_scale(storage, e); bad >= 0)
-        throw std::runtime_error(
-            fmt::format("{}: tensor \"{}\" holds a scale that is not a finite number above 0 (element {}): "
-                        "damaged; make the file anew with klab quantize",
-                        file.path().string(), scale, bad));
+        refuse_scale(file.path().string(), scale, bad);
     }
     decode_numbers(storage, e, n.channels, n.values);
     require_finite(fmt::format("{}: tensor \"{}\" holds a number that is not finite: damaged",
                                file.path().string(), n.name),
                    n.values);
   }
+}
+
+void read_narrow(const TensorFile& file, Model& model) {
+  const std::string where = file.path().string();
+  for (const TensorView& t : model.tensors()) {
+    require_tensor(file, model.precision, t.name);
+    file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+    if (!t.name.ends_with(".scale")) continue;
+    const std::span scales(static_cast<const float*>(t.data), size_t(volume(t.shape)));
+    if (const auto bad = std::ranges::find_if(scales, [](float s) { return !(s > 0); }); bad != scales.end())
+      refuse_scale(where, t.name, bad - scales.begin());
+  }
+  model.require_plausible_sizes(where);
+  for (const Part part : kParts)
+    require_finite_halves(
+        model, part,
+        fmt::format("{}: {} holds a number that is not finite: damaged", where, tensors_of(part)));
+}
+
+Model narrowed(Model floats, Storage precision) {
+  Model out(floats.config, floats.placement, precision);
+  out.scales = std::move(floats.scales);
+  out.sizes = floats.sizes;  // decide which numbers of the table share a scale
+  std::copy(floats.occupancy.begin(), floats.occupancy.end(), out.occupancy.begin());
+  std::array<int64_t, 3> numbers{}, factors{};  // of each part so far
+  for (const Numbers& n : numbers_of(floats)) {
+    const auto part = size_t(n.part);
+    narrow_into(out.narrow[part], precision, n.values, n.channels, numbers[part], factors[part]);
+    numbers[part] += int64_t(n.values.size());
+    factors[part] += int64_t(n.channels.size());
+    if (n.part == Part::table) floats.parameters[part] = Array<float>();
+  }
+  for (const Part part : kParts)
+    require_finite_halves(out, part,
+                          fmt::format("{} holds a number that {} cannot: take --precision bf16 or int8",
+                                      tensors_of(part), name_of(precision)));
+  return out;
 }
 
 void round_as_stored(Model& model, Part part, Storage storage) {

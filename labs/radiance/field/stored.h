@@ -1,4 +1,4 @@
-// A trained model in fewer bits: how its numbers are stored, and how they become floats again.
+// A trained model in fewer bits: how its numbers are stored, how they stay so in memory, and how they become floats again.
 //
 //   f16, bf16   each number by itself, rounded to nearest even (reference/float16.h)
 //   int8        -127 ... 127 times a scale: one scale for each row of a matrix, which is one output, and one for
@@ -39,6 +39,13 @@ Storage storage_in(const TensorFile& file);
 /// naming file and tensor if a tensor or its scales are missing, have another type or shape, or hold a value
 /// that is not finite or a scale that is not above 0.
 void read_stored(const TensorFile& file, Storage storage, Model& model);
+
+/// Reads a file into a model of the file's own storage, whose numbers stay as they are. Throws like read_stored().
+void read_narrow(const TensorFile& file, Model& model);
+
+/// Returns the model with its numbers rounded to f16, bf16 or int8 in memory; the floats are let go part by part. Throws
+/// std::runtime_error, naming the tensor, for a number that the format does not have.
+Model narrowed(Model floats, Storage precision);
 
 /// Replaces a part's numbers by those that a reader of the stored model would get.
 void round_as_stored(Model& model, Part part, Storage storage);

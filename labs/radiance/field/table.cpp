@@ -75,6 +75,11 @@ HashtableShape table_shape(const Config& c, int cascades, int64_t n) {
           .coherent = 1};
 }
 
+HashtableNarrowFwd::Shape narrow_table_shape(const Config& c, int cascades, int64_t n, int64_t format) {
+  const HashtableShape s = table_shape(c, cascades, n);
+  return {s.n, s.levels, s.features, s.entries, s.hash, s.blend, s.coherent, format};
+}
+
 std::vector<float> table_scales(const Config& c, int cascades) {
   std::vector<float> scales;
   for (const HashgridLevel& level : levels_of(c, cascades)) scales.push_back(level.scale);
@@ -114,7 +119,10 @@ int64_t table_room(const Config& c, int cascades) {
   return std::max(wanted / 8 * 8, sum_of(table_sizes(c, cascades)));
 }
 
-PlannedCall planned_lookup(const Config& c, int cascades, int64_t n, const std::string& what, double times) {
+PlannedCall planned_lookup(const Config& c, int cascades, int64_t n, const std::string& what, double times,
+                           int64_t narrow) {
+  if (narrow >= 0)
+    return planned<HashtableNarrowFwd>(narrow_table_shape(c, cascades, n, narrow), what, times);
   if (has_plain_table(c)) return planned<HashgridFwd>(hash_shape(c, cascades, n), what, times);
   return planned<HashtableFwd>(table_shape(c, cascades, n), what, times);
 }

@@ -1,7 +1,7 @@
 // The hash table of a config: which op looks it up, and the layout of its levels.
 //
 // With the recipe's hash function, linear interpolation and fixed level sizes it is hashgrid_fwd; else
-// hashtable_fwd, which takes the layout as data.
+// hashtable_fwd, which takes the layout as data. A table in fewer bits is hashtable_narrow_fwd's, whatever its layout.
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@
 #include "labs/radiance/field/config.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
+#include "reference/hashtable_narrow_fwd/hashtable_narrow_fwd.h"
 
 namespace klab {
 
@@ -26,6 +27,7 @@ int64_t blend_kind(std::string_view interpolation);
 /// Returns shapes for n points; `cascades` of the scene set the finest level.
 HashgridShape hash_shape(const Config& config, int cascades, int64_t n);
 HashtableShape table_shape(const Config& config, int cascades, int64_t n);
+HashtableNarrowFwd::Shape narrow_table_shape(const Config& config, int cascades, int64_t n, int64_t format);
 
 /// Returns the scales of the levels, the same for both ops.
 std::vector<float> table_scales(const Config& config, int cascades);
@@ -40,9 +42,10 @@ std::vector<int64_t> smallest_table_sizes(const Config& config, int cascades);
 /// Returns the room for entries in all levels together, a multiple of 8.
 int64_t table_room(const Config& config, int cascades);
 
-/// Returns the call that looks up n points, and the one that adds their gradients, for a plan.
+/// Returns the call that looks up n points, and the one that adds their gradients, for a plan; `narrow` is the format of a
+/// table in fewer bits (reference/narrow_numbers.h), -1 of floats.
 PlannedCall planned_lookup(const Config& config, int cascades, int64_t n, const std::string& what,
-                           double times = 1);
+                           double times = 1, int64_t narrow = -1);
 PlannedCall planned_scatter(const Config& config, int cascades, int64_t n, const std::string& what,
                             double times = 1);
 

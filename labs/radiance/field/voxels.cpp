@@ -78,6 +78,24 @@ VoxelModel VoxelModel::copy() const {
   return out;
 }
 
+VoxelModel VoxelModel::narrowed(Storage few) const {
+  VoxelModel out(config, placement, grid, 0);
+  const int64_t n = rows(), numbers = 3 * config.basis();
+  std::copy(links.begin(), links.end(), out.links.begin());
+  std::copy(occupancy.begin(), occupancy.end(), out.occupancy.begin());
+  out.precision = few;
+  out.few_densities = NarrowPart(Storage::f16, n, 0);
+  narrow_into(out.few_densities, Storage::f16, {density.data(), size_t(n)}, {}, 0, 0);
+  out.few_coefficients = NarrowPart(few, n * numbers, numbers);
+  std::vector<Channel> harmonics;
+  for (int64_t k = 0; k < numbers; ++k) harmonics.push_back({k, n, numbers});
+  narrow_into(out.few_coefficients, few, {coefficients.data(), size_t(n * numbers)}, harmonics, 0, 0);
+  if (has_no_number(out.few_densities, Storage::f16) || has_no_number(out.few_coefficients, few))
+    throw std::runtime_error(fmt::format(
+        "the voxels hold a number that {} cannot: take --precision bf16 or int8, or f32", name_of(few)));
+  return out;
+}
+
 void VoxelModel::mark_cells() {
   const int64_t line = grid + 1;
   std::fill(occupancy.begin(), occupancy.end(), uint8_t(0));

@@ -10,6 +10,7 @@
 
 #include "harness/program/memory.h"
 #include "harness/records/tensor_file.h"
+#include "labs/radiance/field/narrow.h"
 #include "labs/radiance/field/placement.h"
 #include "labs/radiance/loss/terms.h"
 
@@ -89,18 +90,28 @@ struct VoxelModel {
   Array<int32_t> links;       // [(grid+1)³] x fastest: row of each vertex, -1: none
   Array<float> density;       // [rows] logarithm
   Array<float> coefficients;  // [rows,3,basis]
+  // In their place where the precision is not f32, for pictures only: densities in halves, and coefficients in its format.
+  Storage precision = Storage::f32;
+  NarrowPart few_densities, few_coefficients;
   // [grid³/8] as voxel_march reads it: set for cells all of whose vertices have rows
   Array<uint8_t> occupancy;
 
-  int64_t rows() const { return density.size(); }
+  int64_t rows() const { return precision == Storage::f32 ? density.size() : few_densities.halves.size(); }
   bool is_graded() const { return config.spacing == "graded" && placement.cascades > 2; }
-  int64_t bytes() const { return links.bytes() + density.bytes() + coefficients.bytes() + occupancy.bytes(); }
+  int64_t bytes() const { return links.bytes() + held_bytes() + occupancy.bytes(); }
+  /// Returns the bytes of densities and coefficients in memory, with their scales.
+  int64_t held_bytes() const {
+    return density.bytes() + coefficients.bytes() + few_densities.held() + few_coefficients.held();
+  }
 
   VoxelModel(const VoxelConfig& config, const Placement& placement, int64_t grid, int64_t rows);
   /// Returns the whole first grid, gray and nearly transparent.
   static VoxelModel at_first(const VoxelConfig& config, const Placement& placement);
 
   VoxelModel copy() const;
+  /// Returns the model with its coefficients rounded to f16, bf16 or int8, a factor for each harmonic of a color, and densities in
+  /// halves. Throws std::runtime_error for a number that the format does not have.
+  VoxelModel narrowed(Storage precision) const;
   /// Returns the same scene on a grid finer by `factor`, 1 or 2, without cells that are transparent like
   /// their neighbors (config.prune). New vertices get config.empty and no color. `seen` tells for each row
   /// whether a ray ever reached it before it was opaque; rows that were not seen count as transparent. Empty:

@@ -138,7 +138,7 @@ Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel
   std::optional<Plan> plan;
   std::string text;
   if (ranks.first()) {
-    plan.emplace(Plan::named(name, calls, times, where.ladder));
+    plan.emplace(Plan::named(name, calls, times, where.ladder, picture_unit(model)));
     text = to_json_text(*plan);
   }
   if (ranks.size() == 1) return *plan;
@@ -146,7 +146,7 @@ Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel
   ranks.broadcast(text);
   if (!plan)
     plan.emplace(Plan::fixed(plan_from_json(text, "the first rank's plan"), "of the first rank", calls, times,
-                             where.ladder));
+                             where.ladder, picture_unit(model)));
   return *plan;
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "harness/core/select.h"
 #include "harness/records/refused.h"
 #include "labs/radiance/field/settings.h"
+#include "labs/radiance/field/stored.h"
 #include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/train/frequency_trainer.h"
@@ -35,7 +37,8 @@ struct Kind {
   std::unique_ptr<FieldTrainer> (*trainer)(const FieldSettings&, const Scene&, const Plan&, uint64_t seed,
                                            const BackendChoice&, const TrainerExtras&);
   std::unique_ptr<FieldModel> (*trained)(const FieldTrainer&);
-  std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&);
+  std::unique_ptr<FieldModel> (*load)(const std::filesystem::path&, Storage precision);
+  const char* floats_because = "";  // why pictures hold its numbers as floats only; empty: they need not
   std::vector<int64_t> (*groups)(const FieldSettings&) = nullptr;  // of the tables that it learns
   // why its batch cannot be computed in parts
   const char* no_parts = "";
@@ -86,7 +89,8 @@ const std::vector<Kind>& kinds() {
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const Trainer&>(t).averaged()); },
-       .load = [](const std::filesystem::path& file) { return field_model(Model::load(file)); },
+       .load = [](const std::filesystem::path& file,
+                  Storage precision) { return field_model(Model::load(file, precision)); },
        .groups = [](const FieldSettings& s) { return std::vector<int64_t>{s.hash.features}; }},
       {.name = "frequency",
        .file = FrequencyModel::kind,
@@ -113,7 +117,11 @@ const std::vector<Kind>& kinds() {
            [](const FieldTrainer& t) {
              return field_model(static_cast<const FrequencyTrainer&>(t).model().copy());
            },
-       .load = [](const std::filesystem::path& file) { return field_model(FrequencyModel::load(file)); }},
+       .load =
+           [](const std::filesystem::path& file, Storage precision) {
+             FrequencyModel model = FrequencyModel::load(file);
+             return field_model(precision == Storage::f32 ? std::move(model) : model.narrowed(precision));
+           }},
       {.name = "voxels",
        .file = VoxelModel::kind,
        .remedy = "lower \"max_rows\", \"first_grid\" or \"batch_samples\" in the config, or use --downscale",
@@ -141,7 +149,11 @@ const std::vector<Kind>& kinds() {
            [](const FieldTrainer& t) {
              return field_model(static_cast<const VoxelTrainer&>(t).model().copy());
            },
-       .load = [](const std::filesystem::path& file) { return field_model(VoxelModel::load(file)); },
+       .load =
+           [](const std::filesystem::path& file, Storage precision) {
+             VoxelModel model = VoxelModel::load(file);
+             return field_model(precision == Storage::f32 ? std::move(model) : model.narrowed(precision));
+           },
        .groups =
            [](const FieldSettings& s) {
              return std::vector<int64_t>{1, 3 * s.voxels.basis()};
@@ -170,7 +182,9 @@ const std::vector<Kind>& kinds() {
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const GaussianTrainer&>(t).model()); },
-       .load = [](const std::filesystem::path& file) { return field_model(GaussianModel::load(file)); },
+       .load = [](const std::filesystem::path& file,
+                  Storage) { return field_model(GaussianModel::load(file)); },
+       .floats_because = "every picture projects all of them into floats that take as many bytes again",
        .no_parts = "a step of it learns from one view as a whole, and changes how many there are by all its "
                    "gradients"},
   };
@@ -330,14 +344,38 @@ bool is_gaussian_file(const std::filesystem::path& file) {
   return file.extension() == ".ply" || file.extension() == ".splat" || file.extension() == ".spz";
 }
 
-std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene) {
+Storage load_precision(const std::string& name, const std::filesystem::path& file) {
+  Storage precision = Storage::f32;
+  if (!name.empty()) {
+    constexpr std::array kNames = {"f32", "bf16", "f16", "int8"};
+    if (std::ranges::find(kNames, name) == kNames.end())
+      throw std::invalid_argument(
+          fmt::format("--precision {}: there are f32, bf16, f16 and int8", name.substr(0, 40)));
+    precision = storage_named(name);
+    if (precision == Storage::f32) return precision;
+  }
+  const auto require = [&](const Kind& kind) {
+    if (precision != Storage::f32 && kind.floats_because[0] != 0)
+      throw std::runtime_error(fmt::format("--precision {}: pictures of {} have f32 only: {}", name,
+                                           kind.name, kind.floats_because));
+  };
+  if (is_gaussian_file(file)) return require(kind_of("gaussians")), precision;
+  const TensorFile opened(file);
+  require(kind_of(field_of(opened)));
+  if (!name.empty()) return precision;
+  const Storage stored = storage_in(opened);
+  return is_precision(stored) ? stored : Storage::f32;
+}
+
+std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene,
+                                             Storage precision) {
   if (is_gaussian_file(file)) return load_gaussian_file(file, scene);
   std::string field;
   {
     const TensorFile opened(file);  // closed before the model is read from it
     field = field_of(opened);
   }
-  return kind_of(field).load(file);
+  return kind_of(field).load(file, precision);
 }
 
 int64_t grid_cells(const FieldSettings& s, int cascades) {

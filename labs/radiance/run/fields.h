@@ -87,7 +87,14 @@ std::unique_ptr<FieldModel> trained_model(const FieldSettings& settings, const F
 /// Reads a model's file, or Gaussians from a .ply, .splat or .spz. Those of other programs, and all but .ply, do not say where
 /// they lie: they are put into the scene's box, if one is given. Throws std::runtime_error naming the file: like
 /// TensorFile, for an unknown field, and like the field's own reader.
-std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene = nullptr);
+/// Numbers are floats in memory, or have the `precision` that load_precision() allowed.
+std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene = nullptr,
+                                             Storage precision = Storage::f32);
+
+/// Returns the precision in which pictures hold a file's numbers: the one named, "f32", "bf16", "f16" or "int8"; of an empty name
+/// that of the file, or f32 where no field has that in memory. Throws std::invalid_argument for another name, and
+/// std::runtime_error naming the field if its numbers are floats only.
+Storage load_precision(const std::string& name, const std::filesystem::path& file);
 
 /// Returns whether load_field_model() takes a file for Gaussians in a scene's own world.
 bool is_gaussian_file(const std::filesystem::path& file);

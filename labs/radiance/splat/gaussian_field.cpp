@@ -22,6 +22,8 @@ class GaussianField : public FieldModel {
   const Placement& placement() const override { return model_.placement; }
   int64_t bytes() const override { return model_.set.bytes(); }
   const GaussianModel* as_gaussians() const override { return &model_; }
+  int64_t numbers() const override { return bytes() / int64_t(sizeof(float)); }
+  int64_t held_bytes() const override { return bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
     if (where.ladder != "cpu")
@@ -42,6 +44,7 @@ class GaussianField : public FieldModel {
     if (none) model_.set.opacity_raw[0] = kTransparent;
     return true;
   }
+  int64_t piece_bytes(const BackendChoice&, int64_t) const override { return 0; }
   std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
                                                  int64_t) const override {
     const auto painter = std::make_shared<Painter>(plan);

@@ -9,9 +9,11 @@
 #include "reference/activation_bwd/activation_bwd.h"
 #include "reference/axpy/axpy.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
+#include "reference/cast/cast.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/draw_rays/draw_rays.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
+#include "reference/matmul_bf16/matmul_bf16.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sample_pdf/sample_pdf.h"
@@ -24,10 +26,20 @@ const PlannedProgramRegistrar program({
     .name = "the trainer of frequency fields",
     .ops = {"draw_rays", "frequency_fwd", "matmul", "bias_add_fwd", "activation_fwd", "sample_weights_fwd",
             "sample_pdf", "composite_fwd", "composite_loss_bwd", "matmul_bwd", "bias_add_bwd",
-            "activation_bwd", "axpy", "adam"},
+            "activation_bwd", "axpy", "adam", "cast", "matmul_bf16"},
     .fused = "",
     .parts = {},
 });
+
+/// Returns whether the processor has an instruction for products of bfloat16s.
+bool multiplies_bfloat16() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
 
 constexpr uint64_t kCoarse = 1 << 20;  // draws of the first pass come before those of the second
 
@@ -132,12 +144,22 @@ void FrequencyLooks::look(Ops& ops, const FrequencyModel& model, const RaySpan& 
     Look& look = looks_[size_t(k)];
     if (k == 1) refine(ops, rays, draws);
     place(look, rays);
-    look.pass.forward(ops, model.parameters[size_t(k)].data(), look.positions.data(), look.directions.data(),
+    look.pass.forward(ops, model.numbers(k, pairs_), look.positions.data(), look.directions.data(),
                       rays.count * look.each);
   }
 }
 
-std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training) {
+bool multiplies_pairs(const Plan& plan) {
+  if (!plan.contains(std::string(MatmulBf16::name))) return false;
+  const auto seconds = [&](std::string_view op) { return plan.at(std::string(op)).seconds; };
+  const double floats = seconds(Matmul::name), pairs = seconds(MatmulBf16::name);
+  // Untimed: any but the first rung is faster where the processor has an instruction for it.
+  if (floats == 0 || pairs == 0)
+    return multiplies_bfloat16() && !plan.variant(std::string(MatmulBf16::name))->parent.empty();
+  return pairs + seconds(Cast::name) <= floats;
+}
+
+std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training, Storage precision) {
   const int64_t both = c.coarse + c.fine, rays = c.chunk / both, n = rays * both;
   const std::string all = fmt::format("{} samples", n);
   std::vector<PlannedCall> calls = {
@@ -158,6 +180,10 @@ std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training
   for (const FrequencyNet::Layer& l : net.layers) {
     const std::string size = fmt::format("{}x{} of {}", l.to, l.from, n);
     add(planned<Matmul>({.m = l.to, .n = n, .k = l.from}, size));
+    if (precision == Storage::bf16 || precision == Storage::int8) {
+      add(planned<Cast>({.n = l.from * n, .format = Cast::bf16}, size));
+      add(planned<MatmulBf16>({.m = l.to, .n = n, .k = l.from}, size));
+    }
     add(planned<BiasAddFwd>({.n = 1, .c = l.to, .hw = n}, size));
     if (training) {
       add(planned<MatmulBwd>({.m = l.to, .n = n, .k = l.from}, size));

@@ -26,6 +26,8 @@ class FrequencyLooks {
   /// Evaluates at most rays() rays. Without draws, samples lie in the middle of their strata. Afterwards both
   /// passes hold densities and colors.
   void look(Ops& ops, const FrequencyModel& model, const RaySpan& rays, const std::optional<Draws>& draws);
+  /// Says whether products of a model in fewer bits have factors of bfloat16.
+  void multiply_pairs(bool pairs) { pairs_ = pairs; }
 
   struct Look {
     explicit Look(const FrequencyConfig& config, int64_t samples);
@@ -46,11 +48,17 @@ class FrequencyLooks {
 
   FrequencyConfig config_;
   Placement placement_;
+  bool pairs_ = false;
   std::array<Look, 2> looks_;
   std::vector<float> edges_, weights_, jitter_, more_, leave_;
 };
 
-/// Returns the calls of a step, or of pictures, for a plan.
-std::vector<PlannedCall> frequency_calls(const FrequencyConfig& config, bool training);
+/// Returns the calls of a step, or of pictures, for a plan; of a model in bf16 or int8 with products of bfloat16s and floats, of
+/// which the faster are made (multiplies_pairs).
+std::vector<PlannedCall> frequency_calls(const FrequencyConfig& config, bool training,
+                                         Storage precision = Storage::f32);
+/// Returns whether pictures by this plan have products of bfloat16s: where they take less time than those of floats or, if none
+/// were timed, have an instruction of their own.
+bool multiplies_pairs(const Plan& plan);
 
 }  // namespace klab

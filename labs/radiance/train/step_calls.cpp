@@ -66,11 +66,12 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
   return calls;
 }
 
-std::vector<PlannedCall> picture_calls(const Config& c, int cascades) {
+std::vector<PlannedCall> picture_calls(const Config& c, int cascades, Storage precision) {
   const int64_t samples = c.batch_samples, rays = TrainStep::usual_rays(samples);
-  std::vector<PlannedCall> calls = shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c));
+  std::vector<PlannedCall> calls =
+      shading_calls(c, cascades, rays, samples, TrainStep::march_capacity(c), 1, precision);
   Memory memory;
-  const TrainStep step(memory, c, cascades, {.views = 1}, {});
+  const TrainStep step(memory, c, cascades, {.views = 1}, {}, {.held = narrow_format_of(precision)});
   MeasureOps measured(memory);
   step.picture(measured);
   add_other_calls(measured, calls);

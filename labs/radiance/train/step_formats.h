@@ -22,6 +22,8 @@ struct StepFormats {
   const NarrowFormat* gradients =
       nullptr;  // of all these, and of the matrices; the table's is added up in float
   const NarrowFormat* moments = nullptr;  // Adam's, all of them
+  /// Format of a picture's parameters in memory, which are not copied from masters (reference/narrow_numbers.h); -1: floats.
+  int64_t held = -1;
 
   bool any() const {
     return half_table || table != nullptr || density != nullptr || color != nullptr ||

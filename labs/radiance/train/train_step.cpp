@@ -112,7 +112,7 @@ void TrainStep::shade(Ops& ops) const {
   ops.call<ShFwd>({.n = samples, .degree = c_.sh_degree},
                   {.directions = sample_directions, .basis = color_in_});
   round_activation(ops, color_in_, color_inputs_ - c_.geometry_features, samples);
-  ops.call<MlpFwd>(color_shape(c_, samples), {.x = color_in_, .weights = used_[kColor], .y = rgb}, " color");
+  network(ops, Part::color, color_shape(c_, samples), color_in_, rgb, " color");
   round_activation(ops, rgb, 3, samples);
 }
 
@@ -259,7 +259,16 @@ void TrainStep::occupancy_bits(Ops& ops) const {
 // ---- The field: the table and the density network, forward and backward. ----
 
 void TrainStep::encode(Ops& ops, const Count& n, const Handle<float>& at, const Handle<float>& to) const {
-  if (plain_)
+  if (formats_.held >= 0)
+    ops.call<HashtableNarrowFwd>(narrow_table_shape(c_, cascades_, n, formats_.held),
+                                 {.positions = at,
+                                  .scales = scales,
+                                  .sizes = level_sizes,
+                                  .halves = halves[kTable],
+                                  .bytes = bytes[kTable],
+                                  .factors = factors[kTable],
+                                  .features = to});
+  else if (plain_)
     ops.call<HashgridFwd>(
         hash_shape(c_, cascades_, n),
         {.positions = at, .table = used_[kTable], .table_half = table_half_, .features = to});
@@ -271,7 +280,18 @@ void TrainStep::encode(Ops& ops, const Count& n, const Handle<float>& at, const 
 
 void TrainStep::density_network(Ops& ops, const Count& n, const Handle<float>& from, const Handle<float>& to,
                                 std::string_view suffix) const {
-  ops.call<MlpFwd>(density_shape(c_, n), {.x = from, .weights = used_[kDensity], .y = to}, suffix);
+  network(ops, Part::density, density_shape(c_, n), from, to, suffix);
+}
+
+void TrainStep::network(Ops& ops, Part part, const MlpFwd::Shape& s, const Handle<float>& x,
+                        const Handle<float>& y, std::string_view suffix) const {
+  const auto p = size_t(part);
+  if (formats_.held < 0)
+    ops.call<MlpFwd>(s, {.x = x, .weights = used_[p], .y = y}, suffix);
+  else
+    ops.call<MlpNarrowFwd>({s.n, s.in, s.width, s.hidden, s.out, s.logistic, formats_.held},
+                           {.x = x, .halves = halves[p], .bytes = bytes[p], .factors = factors[p], .y = y},
+                           suffix);
 }
 
 void TrainStep::density_back(Ops& ops, const Count& n, const Handle<float>& x, const Handle<float>& d_y,
@@ -375,6 +395,12 @@ int64_t TrainStep::size_of(Part part) const {
   return table_room(c_, cascades_) * c_.features;
 }
 
+int64_t TrainStep::factors_of(Part part) const {
+  if (part == Part::table) return c_.levels * c_.features;
+  const MlpFwd::Shape s = part == Part::density ? density_shape(c_, 0) : color_shape(c_, 0);
+  return s.hidden * s.width + s.out;
+}
+
 TrainStep::TrainStep(Memory& memory, const Config& config, int cascades, const Data& views_data,
                      const StepSizes& step_sizes, const StepFormats& formats, StepPart part)
     : RayStep(memory, room_of(config), config, views_data, step_sizes),
@@ -399,11 +425,19 @@ TrainStep::TrainStep(Memory& memory, const Config& config, int cascades, const D
     steps[p] = memory.tensor<int32_t>(name + ".steps", 1, (n + group - 1) / group);
     if (c_.ema > 0) average[p] = memory.tensor<float>(name + ".average", 1, n);
     used_[p] = narrow[p] == nullptr ? parameters[p] : memory.tensor<float>(name + " in fewer bits", 1, n);
+    if (formats_.held < 0) continue;
+    if (formats_.held == narrow_format::int8) {
+      bytes[p] = memory.tensor<int8_t>(name + " in bytes", 1, n);
+      factors[p] = memory.tensor<float>(name + ".factors", 1, factors_of(each));
+    } else {
+      halves[p] = memory.tensor<uint16_t>(name + " in 16 bits", 1, n);
+    }
   }
   if (formats_.half_table && plain_)
     table_half_ = memory.tensor<uint16_t>("table in halves", 1, size_of(Part::table));
-  if (!plain_) scales = memory.tensor<float>("table.scales", 1, c_.levels);
-  if (!plain_) level_sizes = memory.tensor<int64_t>("table.sizes", 1, c_.levels);
+  const bool layout_is_data = !plain_ || formats_.held >= 0;
+  if (layout_is_data) scales = memory.tensor<float>("table.scales", 1, c_.levels);
+  if (layout_is_data) level_sizes = memory.tensor<int64_t>("table.sizes", 1, c_.levels);
   cell_values = memory.tensor<float>("grid.values", 1, cells_);
   bits = memory.tensor<uint8_t>("grid.bits", 1, cells_ / 8);
   occupied = memory.tensor<int32_t>("grid.occupied", 1, 1);

@@ -29,6 +29,10 @@ class TrainStep : public RayStep {
 
   // Tensors that are used outside of the programs. Most are mirrors of arrays of the host.
   std::array<Handle<float>, 3> parameters, gradient, m, v, average;  // by Part
+  // Parameters in fewer bits in place of these, where StepFormats::held says so; for pictures only.
+  std::array<Handle<uint16_t>, 3> halves;
+  std::array<Handle<int8_t>, 3> bytes;
+  std::array<Handle<float>, 3> factors;
   std::array<Handle<int32_t>, 3> steps;
   Handle<float> scales;                  // [levels] of the table, and
   Handle<int64_t> level_sizes;           // [levels] entries of each, where hashtable_fwd reads them
@@ -76,6 +80,9 @@ class TrainStep : public RayStep {
   void check_gradients(Ops& ops) const;
 
   void encode(Ops& ops, const Count& n, const Handle<float>& at, const Handle<float>& to) const;
+  /// Runs a network: of floats, or of weights in fewer bits.
+  void network(Ops& ops, Part part, const MlpFwd::Shape& shape, const Handle<float>& x,
+               const Handle<float>& y, std::string_view suffix) const;
   void density_network(Ops& ops, const Count& n, const Handle<float>& from, const Handle<float>& to,
                        std::string_view suffix = {}) const;
   void density_back(Ops& ops, const Count& n, const Handle<float>& x, const Handle<float>& d_y,
@@ -95,6 +102,7 @@ class TrainStep : public RayStep {
   void unscale(Ops& ops, const Handle<float>& values, const Count& n, int check) const;
 
   int64_t size_of(Part part) const;
+  int64_t factors_of(Part part) const;  // of its bytes
   /// An entry of the table has one step count; so has each matrix, which always moves as a whole.
   int64_t group_of(Part part) const { return part == Part::table ? c_.features : size_of(part); }
 

@@ -27,7 +27,7 @@ namespace klab {
 /// (TrainStep::picture).
 std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {},
                                         int64_t stretch = kAdamStretch);
-std::vector<PlannedCall> picture_calls(const Config& config, int cascades);
+std::vector<PlannedCall> picture_calls(const Config& config, int cascades, Storage precision = Storage::f32);
 
 /// Returns the map for drawing pixels, if the config asks for one. Throws std::runtime_error if it is not
 /// supported: on a backend with memory of its own, and if pictures take turns.

@@ -10,6 +10,7 @@
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/voxel_march/voxel_march.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
+#include "reference/voxel_sh_narrow_fwd/voxel_sh_narrow_fwd.h"
 
 namespace klab {
 
@@ -23,12 +24,13 @@ RayStep::Room VoxelStep::room_of(const VoxelConfig& c, int64_t grid) {
 }
 
 VoxelStep::VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, int64_t rows,
-                     const ViewData& view_data, const StepSizes& step_sizes, StepPart part)
+                     const ViewData& view_data, const StepSizes& step_sizes, StepPart part, Storage precision)
     : RayStep(memory, room_of(config, grid), config, view_data, step_sizes),
       c_(config),
       grid_(grid),
       rows_(rows),
-      part_(std::move(part)) {
+      part_(std::move(part)),
+      held_(narrow_format_of(precision)) {
   const char* const names[] = {"density", "coefficients"};
   for (size_t k = 0; k < 2; ++k) {
     const std::string name = names[k];
@@ -38,6 +40,13 @@ VoxelStep::VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, in
     m[k] = memory.tensor<float>(name + ".m", 1, n);
     v[k] = memory.tensor<float>(name + ".v", 1, n);
     steps[k] = memory.tensor<int32_t>(name + ".steps", 1, rows_);
+  }
+  if (held_ >= 0) few_densities = memory.tensor<uint16_t>("density in halves", 1, rows_);
+  if (held_ == narrow_format::int8) {
+    bytes = memory.tensor<int8_t>("coefficients in bytes", 1, size_of(coefficients));
+    factors = memory.tensor<float>("coefficients.factors", 1, 3 * c_.basis());
+  } else if (held_ >= 0) {
+    halves = memory.tensor<uint16_t>("coefficients in 16 bits", 1, size_of(coefficients));
   }
   links = memory.tensor<int32_t>("links", 1, (grid_ + 1) * (grid_ + 1) * (grid_ + 1));
   bits = memory.tensor<uint8_t>("cells", 1, grid_ * grid_ * grid_ / 8);
@@ -120,6 +129,21 @@ void VoxelStep::add_points(Ops& ops) const {
 
 void VoxelStep::evaluate(Ops& ops, std::string_view suffix, int64_t basis, const Count& count,
                          const Handle<float>& at, const Handle<float>& to) const {
+  if (held_ >= 0) {
+    ops.call<VoxelShNarrowFwd>({.n = count, .grid = grid_, .rows = rows_, .basis = basis, .format = held_},
+                               {.positions = at,
+                                .directions = sample_directions,
+                                .links = links,
+                                .empty = number(&StepNumbers::empty),
+                                .density = few_densities,
+                                .halves = halves,
+                                .bytes = bytes,
+                                .factors = factors,
+                                .raw = to,
+                                .rgb = rgb},
+                               suffix);
+    return;
+  }
   ops.call<VoxelShFwd>({.n = count, .grid = grid_, .rows = rows_, .basis = basis},
                        {.positions = at,
                         .directions = sample_directions,
@@ -155,7 +179,8 @@ const PlannedProgramRegistrar program({
     .ops = with_ops_of_terms({"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd",
                               "visible_limit", "ray_weights", "spread_samples", "composite_fwd",
                               "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd",
-                              "weighted_sum", "all_finite", "voxel_sh_bwd", "adam", "axpy"}),
+                              "weighted_sum", "all_finite", "voxel_sh_bwd", "adam", "axpy",
+                              "voxel_sh_narrow_fwd"}),
     .fused = "composite_loss_bwd",
     .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},
 });
@@ -164,9 +189,15 @@ const PlannedProgramRegistrar program({
 /// side of them.
 int64_t usual_rows(const VoxelConfig& c) { return std::min(c.max_rows, 10 * c.grid * c.grid); }
 
+PlannedCall planned_evaluation(const VoxelShFwd::Shape& s, const std::string& size, Storage precision) {
+  if (precision == Storage::f32) return planned<VoxelShFwd>(s, size);
+  return planned<VoxelShNarrowFwd>({s.n, s.grid, s.rows, s.basis, narrow_format_of(precision)}, size);
+}
+
 }  // namespace
 
-std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training, int64_t stretch) {
+std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training, int64_t stretch,
+                                     Storage precision) {
   const int64_t samples = c.batch_samples, rays = VoxelStep::usual_rays(samples), rows = usual_rows(c);
   const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} of {} rays", all, rays);
   const VoxelShFwd::Shape colors = {.n = samples, .grid = c.grid, .rows = rows, .basis = c.basis()};
@@ -176,11 +207,12 @@ std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training, int64_
   std::vector<PlannedCall> calls = {
       planned<VoxelMarch>({.rays = rays, .grid = c.grid, .capacity = VoxelStep::march_capacity(c, c.grid)},
                           fmt::format("{} rays", rays)),
-      planned<VoxelShFwd>(densities, fmt::format("{} densities", 2 * samples)),
-      planned<VoxelShFwd>(colors, all)};
+      planned_evaluation(densities, fmt::format("{} densities", 2 * samples), precision),
+      planned_evaluation(colors, all, precision)};
   Memory memory;
   const VoxelStep step(memory, c, c.grid, rows,
-                       {.views = 1, .pixels = training ? samples : 0, .depth = training && c.depth > 0}, {});
+                       {.views = 1, .pixels = training ? samples : 0, .depth = training && c.depth > 0}, {},
+                       {}, precision);
   MeasureOps measured(memory);
   if (!training) {
     step.picture(measured);

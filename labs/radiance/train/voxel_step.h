@@ -12,13 +12,17 @@ namespace klab {
 
 class VoxelStep : public RayStep {
  public:
-  /// For a grid of `grid` cells along an edge and a table of `rows` rows.
+  /// For a grid of `grid` cells along an edge and a table of `rows` rows; with another precision than f32 for pictures only.
   VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, int64_t rows, const ViewData& data,
-            const StepSizes& sizes, StepPart part = {});
+            const StepSizes& sizes, StepPart part = {}, Storage precision = Storage::f32);
 
   enum Table { density, coefficients };  // the two that are learned
 
   std::array<Handle<float>, 2> parameters, gradient, m, v;  // by Table
+  // The numbers in fewer bits, in place of the parameters, where the precision is not f32.
+  Handle<uint16_t> few_densities, halves;
+  Handle<int8_t> bytes;
+  Handle<float> factors;
   std::array<Handle<int32_t>, 2> steps;
   Handle<int32_t> links;
   Handle<uint8_t> bits;
@@ -55,6 +59,7 @@ class VoxelStep : public RayStep {
   VoxelConfig c_;
   int64_t grid_, rows_;
   StepPart part_;
+  int64_t held_;                          // format of the coefficients in fewer bits; -1: floats
   std::vector<Handle<float>> densities_;  // logarithms, by pass
 };
 
@@ -63,7 +68,7 @@ void place(StepNumbers& numbers, const VoxelModel& model);
 
 /// Returns the calls of a step, or of a stretch of a picture, at typical sizes on the finest grid, for a
 /// plan.
-std::vector<PlannedCall> voxel_calls(const VoxelConfig& config, bool training,
-                                     int64_t stretch = kAdamStretch);
+std::vector<PlannedCall> voxel_calls(const VoxelConfig& config, bool training, int64_t stretch = kAdamStretch,
+                                     Storage precision = Storage::f32);
 
 }  // namespace klab

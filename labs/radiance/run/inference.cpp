@@ -1,0 +1,49 @@
+#include "labs/radiance/run/inference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <stdexcept>
+#include <vector>
+
+#include "harness/core/bytes.h"
+#include "labs/radiance/field/codec.h"
+#include "labs/radiance/train/frequency_looks.h"
+
+namespace klab {
+
+PieceOptions piece_options(const std::string& batch, const std::string& memory) {
+  PieceOptions options;
+  if (!batch.empty() && batch != "auto") {
+    constexpr int64_t kMost = 1 << 20;
+    const auto end = batch.data() + batch.size();
+    const auto [at, error] = std::from_chars(batch.data(), end, options.pixels);
+    if (error != std::errc() || at != end || options.pixels < PiecewisePictures::kLeast ||
+        options.pixels > kMost)
+      throw std::invalid_argument(fmt::format("--batch {}: auto, or {} to {} pixels", batch.substr(0, 40),
+                                              PiecewisePictures::kLeast, kMost));
+  }
+  if (memory.empty()) return options;
+  try {
+    options.memory = bytes_from(memory);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string("--memory ") + e.what());
+  }
+  return options;
+}
+
+std::string held_text(const FieldModel& model, const Plan& plan) {
+  if (model.precision() == Storage::f32) return "";
+  std::vector<std::string> short_factors;
+  if (multiplies_pairs(plan)) short_factors.emplace_back("matmul_bf16");
+  for (const auto& [op, choice] : plan.choices())
+    if (bits_of(choice.variant->numerics.unit) < 32) short_factors.push_back(op);
+  return fmt::format(
+      "precision {}: tables and weights take {:.2f} MB in memory, {:.2f} MB as floats; {}\n",
+      name_of(model.precision()), double(model.held_bytes()) * 1e-6, double(4 * model.numbers()) * 1e-6,
+      short_factors.empty() ? "products are in float"
+                            : fmt::format("factors of {} have 16 bits", fmt::join(short_factors, ", ")));
+}
+
+}  // namespace klab
