@@ -7,12 +7,14 @@
 // NUMERICS  float; an interpolation is (1-f)*a + f*b with one fused multiply-add; a level's factor behind it.
 // NEEDS     fewer than 2^31 words in a level: offsets of a gather are 32 bits.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "reference/hashtable_narrow_fwd/hashtable_narrow_fwd.h"
 
+#include "kernels/common/formats/widen-inl.h"
 #include "kernels/common/hashgrid/table_corners-inl.h"
 
 KLAB_SIMD_BEGIN();
@@ -35,31 +37,13 @@ struct Entry {
   static constexpr int kInWord = kAll < 4 ? kFeatures : 4 / kBytes;  // numbers of an entry in one of them
 };
 
-/// Number k of each word, as a float.
-template <int64_t kFormat, int k>
-HWY_INLINE HashgridF number_of(HashgridU word) {
-  const HashgridF32 d;
-  const HashgridU32 du;
-  const hn::RebindToSigned<HashgridF32> di;
-  if constexpr (kFormat == narrow_format::int8) {
-    return hn::ConvertTo(d, hn::ShiftRight<24>(hn::BitCast(di, hn::ShiftLeft<24 - 8 * k>(word))));
-  } else if constexpr (kFormat == narrow_format::bf16) {
-    return hn::BitCast(d, k == 0 ? hn::ShiftLeft<16>(word) : hn::And(word, hn::Set(du, 0xFFFF0000U)));
-  } else {
-    const hn::Rebind<uint16_t, HashgridF32> d16;
-    const hn::Rebind<hwy::float16_t, HashgridF32> half;
-    const auto bits = k == 0 ? hn::And(word, hn::Set(du, 0xFFFFU)) : hn::ShiftRight<16>(word);
-    return hn::PromoteTo(d, hn::BitCast(half, hn::DemoteTo(d16, hn::BitCast(di, bits))));
-  }
-}
-
 /// Interpolates number k of eight words and stores it.
 template <int64_t kFormat, int k>
 HWY_INLINE void feature_of(const HashgridU* word, const HashgridF* fraction, float factor, float* out) {
-  HashgridF v[8];
-  for (int c = 0; c < 8; ++c) v[c] = number_of<kFormat, k>(word[c]);
-  interpolate(v, fraction);
   const HashgridF32 d;
+  HashgridF v[8];
+  for (int c = 0; c < 8; ++c) v[c] = widen_word<kFormat, k>(d, word[c]);
+  interpolate(v, fraction);
   hn::StoreU(kFormat == narrow_format::int8 ? hn::Mul(v[0], hn::Set(d, factor)) : v[0], d, out);
 }
 
@@ -101,13 +85,10 @@ HWY_INLINE void points(const Level& level, const float* positions, int64_t strid
     }
     const int first = w * E::kInWord;
     const auto factor = [&](int f) { return level.factors == nullptr ? 1.0F : level.factors[f]; };
-    feature_of<kFormat, 0>(word, fraction, factor(first), out + first * out_stride);
-    if constexpr (E::kInWord > 1)
-      feature_of<kFormat, 1>(word, fraction, factor(first + 1), out + (first + 1) * out_stride);
-    if constexpr (E::kInWord > 2) {
-      feature_of<kFormat, 2>(word, fraction, factor(first + 2), out + (first + 2) * out_stride);
-      feature_of<kFormat, 3>(word, fraction, factor(first + 3), out + (first + 3) * out_stride);
-    }
+    const auto store = [&]<int... k>(std::integer_sequence<int, k...>) HWY_ATTR {
+      (feature_of<kFormat, k>(word, fraction, factor(first + k), out + (first + k) * out_stride), ...);
+    };
+    store(std::make_integer_sequence<int, E::kInWord>());
   }
 }
 

@@ -15,31 +15,12 @@
 #include "reference/voxel_sh_narrow_fwd/voxel_sh_narrow_fwd.h"
 
 #include "kernels/common/exp-inl.h"
+#include "kernels/common/formats/widen-inl.h"
 #include "kernels/common/lanes-inl.h"
 
 KLAB_SIMD_BEGIN();
 
 using Tag = hn::CappedTag<float, 16>;
-
-/// A vector of numbers from p on, as floats.
-template <int64_t kFormat>
-HWY_INLINE hn::Vec<Tag> widened(const void* p) {
-  const Tag d;
-  if constexpr (kFormat == narrow_format::int8) {
-    const hn::Rebind<int8_t, Tag> d8;
-    const hn::Rebind<int32_t, Tag> d32;
-    return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d8, static_cast<const int8_t*>(p))));
-  } else if constexpr (kFormat == narrow_format::bf16) {
-    const hn::Rebind<uint16_t, Tag> d16;
-    const hn::Rebind<uint32_t, Tag> d32;
-    return hn::BitCast(
-        d, hn::ShiftLeft<16>(hn::PromoteTo(d32, hn::LoadU(d16, static_cast<const uint16_t*>(p)))));
-  } else {
-    const hn::Rebind<uint16_t, Tag> d16;
-    const hn::Rebind<hwy::float16_t, Tag> half;
-    return hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(d16, static_cast<const uint16_t*>(p))));
-  }
-}
 
 /// How a row lies in vectors.
 template <int kBasis, int64_t kFormat>
@@ -71,7 +52,7 @@ HWY_INLINE void colors(const VoxelShNarrowFwd::Args<float>& x, const VoxelCorner
       row = copy;
     }
     for (int64_t v = 0; v < R::kVectors; ++v)
-      sum[v] = hn::MulAdd(weight, widened<kFormat>(row + R::first(v) * R::kBytes), sum[v]);
+      sum[v] = hn::MulAdd(weight, widen_from<kFormat>(d, row + R::first(v) * R::kBytes), sum[v]);
   }
   HWY_ALIGN float number[R::kVectors * R::kLanes];
   for (int64_t v = 0; v < R::kVectors; ++v) hn::StoreU(sum[v], d, number + R::first(v));

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cmath>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
+#include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/report/page.h"
@@ -16,6 +18,7 @@
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/inference.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/stop.h"
@@ -26,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Values {
-  std::string model, scene, out = "formats";
+  std::string model, scene, out = "formats", backend = "cpu";
   std::vector<std::string> formats;
   SceneOptions reading;
   int views = 100000;
@@ -36,8 +39,9 @@ struct Values {
 struct Row {
   std::string format;
   fs::path file;
-  double bytes = 0, psnr = 0, ssim = 0;  // the latter two are means over the views
-  std::vector<double> seconds;           // for each view
+  double bytes = 0, held = 0;   // of the file, and of tables and weights in memory
+  double psnr = 0, ssim = 0;    // means over the views
+  std::vector<double> seconds;  // for each view
   std::unique_ptr<FieldModel> model;
   std::unique_ptr<PictureMaker> maker;
 };
@@ -59,7 +63,8 @@ std::vector<Row> stored_in_all(const Values& v, const Model& model) {
     else
       save_stored(model, storage_named(format), row.file);
     row.bytes = double(fs::file_size(row.file));
-    row.model = load_field_model(row.file);  // as a reader gets it
+    row.model = load_field_model(row.file, nullptr, load_precision("", row.file));  // as eval and render do
+    row.held = double(row.model->held_bytes());
   }
   return rows;
 }
@@ -92,13 +97,16 @@ double frames_per_second(std::vector<double> seconds) {
   return 1 / *middle;
 }
 
-const std::vector<std::string> kHeads = {"format",   "bytes",   "of f32", "frames/s",
-                                         "PSNR, dB", "dB lost", "SSIM"};
+const std::vector<std::string> kHeads = {"format", "memory",   "file",     "of f32",  "held",
+                                         "of f32", "frames/s", "PSNR, dB", "dB lost", "SSIM"};
 
 std::vector<std::string> cells_of(const Row& row, const Row& floats) {
   return {row.format,
+          name_of(row.model->precision()),
           fmt::format("{:.0f}", row.bytes),
           fmt::format("{:.1f} %", 100 * row.bytes / floats.bytes),
+          fmt::format("{:.0f}", row.held),
+          fmt::format("{:.1f} %", 100 * row.held / floats.held),
           fmt::format("{:.2f}", frames_per_second(row.seconds)),
           fmt::format("{:.3f}", row.psnr),
           fmt::format("{:.3f}", floats.psnr - row.psnr),
@@ -106,11 +114,11 @@ std::vector<std::string> cells_of(const Row& row, const Row& floats) {
 }
 
 void write_rows(const fs::path& file, const std::vector<Row>& rows, size_t views) {
-  std::string text = "format,bytes,frames_per_second,psnr,db_lost,ssim,views\n";
+  std::string text = "format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,views\n";
   for (const Row& row : rows)
-    text +=
-        fmt::format("{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{}\n", row.format, row.bytes,
-                    frames_per_second(row.seconds), row.psnr, rows.front().psnr - row.psnr, row.ssim, views);
+    text += fmt::format("{},{:.0f},{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{}\n", row.format, row.bytes,
+                        name_of(row.model->precision()), row.held, frames_per_second(row.seconds), row.psnr,
+                        rows.front().psnr - row.psnr, row.ssim, views);
   write_file(file, text);
 }
 
@@ -118,7 +126,9 @@ void write_page(const Values& v, const std::vector<std::vector<std::string>>& ce
                 const std::vector<Row>& rows) {
   Page page("Formats compared: " + v.model);
   page.text(
-      "One model, stored in each format, read back and rendered. Left in each picture the model, right the "
+      "One model, stored in each format, read back and rendered; halves, bfloat16s and bytes stay so in "
+      "memory, numbers "
+      "of four bits become floats. Left in each picture the model, right the "
       "truth.");
   page.table(kHeads, cells);
   std::vector<Curve> points;  // no line: formats are no sequence
@@ -131,6 +141,8 @@ void write_page(const Values& v, const std::vector<std::vector<std::string>>& ce
 
 int compare(Values& v) {
   for (const std::string& format : v.formats) storage_named(format);  // throws for an unknown one
+  const BackendChoice where = backend_named(v.backend);
+  const OnGpu on_a_gpu(v.backend == "cuda");
   const fs::path file = model_file(v.model);
   if (const TensorFile opened(file); field_of(opened) != "hash" || storage_in(opened) != Storage::f32)
     throw std::runtime_error(file.string() +
@@ -144,12 +156,13 @@ int compare(Values& v) {
   const StopSignals signals;
   std::vector<Row> rows = stored_in_all(v, model);
   CallTimes times = times_here();
-  const BackendChoice where = backend_named("cpu");
   for (Row& row : rows) {
-    // the same plan for all
+    // The same plan for all whose numbers are floats.
+    const bool floats = row.model->precision() == Storage::f32;
     const std::optional<Plan> plan =
-        rows.front().maker ? std::optional(rows.front().maker->plan()) : std::nullopt;
+        floats && rows.front().maker ? std::optional(rows.front().maker->plan()) : std::nullopt;
     row.maker = std::make_unique<PictureMaker>(*row.model, "best", where, times, plan);
+    fmt::print("{}", held_text(*row.model, row.maker->plan()));
   }
   score(rows, scene.test, v.out);
   if (stop_requested) {
@@ -169,7 +182,7 @@ int compare(Values& v) {
   write_rows(fs::path(v.out) / "formats.csv", rows, scene.test.size());
   write_page(v, cells, rows);
   fmt::print(
-      "{}\n{} test views of {}, view by view in all formats; every format becomes floats when it is read\n"
+      "{}\n{} test views of {}, view by view in all formats; held: bytes of tables and weights in memory\n"
       "written   {}\n",
       table.text(), scene.test.size(), v.scene, (fs::path(v.out) / "formats.csv").string());
   return exit_ok;
@@ -185,6 +198,7 @@ KLAB_COMMAND(
        app.add_option("scene", v->scene, "the scene it was trained on")->required();
        app.add_option("--formats", v->formats, "these beside f32 (default: f16, bf16, int8, int4, e2m1)")
            ->delimiter(',');
+       add_backend(app, v->backend);
        add_number(app, "--views", v->views, range::frames, "so many test views only (default: all)");
        add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
        add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");

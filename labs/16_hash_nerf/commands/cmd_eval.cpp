@@ -17,6 +17,7 @@
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
+#include "labs/radiance/run/inference.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/trained_on.h"
@@ -32,7 +33,7 @@ void share_processor(const Ranks& ranks) {
 }
 
 struct Values {
-  std::string model, scene, plan = "best", backend = "cpu", score = "all";
+  std::string model, scene, plan = "best", backend = "cpu", score = "all", precision, batch, memory;
   SceneOptions reading;
   bool json = false, default_plan = false;
 };
@@ -60,7 +61,9 @@ int eval(Values& v) {
   const std::filesystem::path file = model_file(v.model);
   // Gaussians in a world of their own need the scene to be read; with other models, errors come before that.
   const bool of_a_world = is_gaussian_file(file);
-  std::unique_ptr<FieldModel> loaded = of_a_world ? nullptr : load_field_model(file);
+  const PieceOptions pieces = piece_options(v.batch, v.memory);
+  const Storage precision = load_precision(v.precision, file);
+  std::unique_ptr<FieldModel> loaded = of_a_world ? nullptr : load_field_model(file, nullptr, precision);
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   if (loaded) require_picture_plan(v.plan, *loaded, where);
@@ -77,14 +80,16 @@ int eval(Values& v) {
     for (const std::string& note : notes) fmt::print("note      {}\n", note);
   CallTimes times = times_here();
   if (v.default_plan) use_default_plan(times, model.field());
-  const PictureMaker pictures(model, v.plan, where, times,
-                              picture_plan_of_all(ranks, v.plan, model, where, times));
-  if (words) fmt::print("{}", pictures.plan().text());
+  const Plan plan = picture_plan_of_all(ranks, v.plan, model, where, times);
+  if (words) fmt::print("{}{}", held_text(model, plan), plan.text());
+  PiecewisePictures pictures(model, plan, where, pieces, [&](const std::string& text) {
+    if (words) fmt::print("{}\n", text);
+  });
+  const auto picture_of = [&](const Camera& camera) { return pictures.draw(camera); };
   if (scene.test.empty())
     throw std::runtime_error(
         fmt::format("{} has no views for testing: --holdout 8 takes every eighth", v.scene));
-  std::array<double, 1> pixel{ranks.first() ? seconds_per_pixel(pictures.render(), scene.test.front().camera)
-                                            : 0};
+  std::array<double, 1> pixel{ranks.first() ? seconds_per_pixel(picture_of, scene.test.front().camera) : 0};
   ranks.broadcast(pixel);
   choose_views(scope, scene.test, pixel[0] / double(ranks.size()));
   if (words) fmt::print("{}", scope_text(scope, pixel[0] / double(ranks.size())));
@@ -99,7 +104,7 @@ int eval(Values& v) {
     if (at_once) print(s);
   };
   const bool black = model.placement().black;
-  const Score own = score_of(score_views(pictures.render(), black, scene.test, mine, each), scope.width,
+  const Score own = score_of(score_views(picture_of, black, scene.test, mine, each), scope.width,
                              scope.height, black, scored_by(scope));
   const Evaluation all = together({own, ""}, ranks, scope, black);
   ranks.wait_for_all();
@@ -124,6 +129,9 @@ std::function<int()> setup_eval(CLI::App& app) {
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
   add_backend(app, v->backend);
+  app.add_option("--precision", v->precision, kPrecisionHelp);
+  app.add_option("--batch", v->batch, kBatchHelp);
+  app.add_option("--memory", v->memory, kMemoryHelp);
   app.add_option(
       "--score", v->score,
       "all (default): every test view at its full size; or seconds that it may take, as of klab train");

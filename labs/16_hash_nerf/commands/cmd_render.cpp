@@ -20,6 +20,7 @@
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/inference.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/trained_on.h"
 #include "labs/radiance/run/video.h"
@@ -30,12 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Pixels of a stretch in the queue: as many as are drawn together frame by frame, so that pictures have the
-// same bits.
-constexpr int64_t kStretch = Renderer::kRays;
-
 struct RenderValues {
   std::string model, scene, path, mp4, saved_path, out = "render", plan = "best", backend = "cpu";
+  std::string precision, batch, memory;
   SceneOptions reading;
   int view = -1;
   int orbit = 0, size = 400;
@@ -161,7 +159,8 @@ void save_path(const RenderValues& v, const fs::path& file, const Placement& pla
 
 /// Loads the model, into the scene's box if it is a file of Gaussians that comes with one.
 std::unique_ptr<FieldModel> load_model(const RenderValues& v, const fs::path& file) {
-  if (!is_gaussian_file(file) || v.scene.empty()) return load_field_model(file);
+  const Storage precision = load_precision(v.precision, file);
+  if (!is_gaussian_file(file) || v.scene.empty()) return load_field_model(file, nullptr, precision);
   const Scene scene = cameras_of_scene(v.scene, settings().seed);
   return load_field_model(file, &scene);
 }
@@ -172,6 +171,27 @@ void require_outputs(const RenderValues& v) {
     throw std::invalid_argument(fmt::format("--mp4 {}: must end in .mp4", v.mp4));
   for (const std::string& file : {v.mp4, v.saved_path})
     if (!file.empty()) require_writable_file(file);
+}
+
+/// Whether a command draws one picture, which no queue makes faster.
+bool one_picture(const RenderValues& v) { return v.view >= 0 || (v.orbit <= 1 && v.path.empty()); }
+
+/// Draws all pictures through one queue; after an allocation has failed, those that are left with smaller pieces.
+void draw_queued(PiecewisePictures& pictures, const Model& model, const Plan& plan,
+                 const std::vector<Camera>& cameras, int workers,
+                 const std::function<void(size_t, const Picture&)>& save) {
+  std::vector<char> done(cameras.size(), 0);
+  pictures.draw_all([&](int64_t pixels) {
+    std::vector<size_t> places;
+    std::vector<Camera> left;
+    for (size_t i = 0; i < cameras.size(); ++i)
+      if (done[i] == 0) places.push_back(i), left.push_back(cameras[i]);
+    render_all(model, plan, left, {.workers = workers, .pixels = pixels},
+               [&](size_t i, const Picture& picture) {
+                 save(places[i], picture);
+                 done[places[i]] = 1;
+               });
+  });
 }
 
 int render(const RenderValues& v) {
@@ -185,9 +205,16 @@ int render(const RenderValues& v) {
   CallTimes times = times_here();
   if (v.default_plan) use_default_plan(times, model.field());
   Ranks& ranks = Ranks::here();
-  const PictureMaker maker(model, v.plan, where, times,
-                           picture_plan_of_all(ranks, v.plan, model, where, times));
-  const auto picture_of = maker.render();
+  const Plan plan = picture_plan_of_all(ranks, v.plan, model, where, times);
+  if (ranks.first()) fmt::print("{}", held_text(model, plan));
+  const int workers = omp_get_max_threads();
+  const bool queued = where.ladder == "cpu" && !v.in_turn && model.as_hash() != nullptr && !one_picture(v);
+  PieceOptions pieces = piece_options(v.batch, v.memory);
+  if (queued) pieces.memory /= workers;  // each draws pieces of its own
+  PiecewisePictures pictures(model, plan, where, pieces, [&](const std::string& text) {
+    if (ranks.first()) fmt::print("{}\n", text);
+  });
+  const auto picture_of = [&](const Camera& camera) { return pictures.draw(camera); };
   const fs::path folder = v.out;
   make_folder(folder);
   if (v.view >= 0) {
@@ -214,12 +241,11 @@ int render(const RenderValues& v) {
     save_picture(v, picture, file);
     fmt::print("{}\n", file.string());
   };
-  const bool in_turn = where.ladder != "cpu" || v.in_turn || frames == 1 || model.as_hash() == nullptr;
+  const bool in_turn = !queued || frames == 1;
   if (in_turn)
     for (size_t i = 0; i < cameras.size(); ++i) save(i, picture_of(cameras[i]));
   else if (!cameras.empty())
-    render_all(*model.as_hash(), maker.plan(), cameras,
-               {.workers = omp_get_max_threads(), .pixels = kStretch}, save);
+    draw_queued(pictures, *model.as_hash(), plan, cameras, workers, save);
   ranks.wait_for_all();
   if (!ranks.first()) return exit_ok;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -264,6 +290,9 @@ std::function<int()> setup_render(CLI::App& app) {
   view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
   add_backend(app, v->backend);
+  app.add_option("--precision", v->precision, kPrecisionHelp);
+  app.add_option("--batch", v->batch, kBatchHelp);
+  app.add_option("--memory", v->memory, kMemoryHelp);
   app.add_flag("--in-turn", v->in_turn, "--orbit, --path: one frame after the other, not through one queue");
   app.add_flag("--depth", v->depth,
                "write the expected depth and the opacity too, of Gaussians also the median depth");

@@ -14,6 +14,8 @@ class FrequencyRenderer {
       : model_(model), plan_(std::move(plan)), looks_(config, model.placement) {
     looks_.multiply_pairs(multiplies_pairs(plan_));
   }
+  FrequencyRenderer(const FrequencyModel& model, Plan plan)
+      : FrequencyRenderer(model, std::move(plan), model.config) {}
   Picture render(const Camera& camera);
 
  private:

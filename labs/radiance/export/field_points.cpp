@@ -259,9 +259,9 @@ class FrequencyPoints : public FieldPoints {
         directions_[size_t(k * n + i)] = to[k];
       }
     }
-    const Array<float>& net = model_.parameters[model_.config.fine > 0 ? 1 : 0];
+    const FrequencyNumbers numbers = model_.numbers(model_.config.fine > 0 ? 1 : 0);
     ops_.run("points", plan_, profile_,
-             [&](Ops& ops) { pass_.forward(ops, net.data(), positions_.data(), directions_.data(), n); });
+             [&](Ops& ops) { pass_.forward(ops, numbers, positions_.data(), directions_.data(), n); });
   }
 
   const FrequencyModel& model_;
