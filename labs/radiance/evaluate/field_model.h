@@ -32,7 +32,7 @@ class FieldModel {
   virtual void save(const std::filesystem::path& file) const = 0;
   /// Returns the calls that make a picture, for a plan.
   virtual std::vector<PlannedCall> picture_calls(const BackendChoice& where) const = 0;
-  /// Returns the memory that drawing `pixels` at a time takes: on the processor beside the model, on another backend its copy
+  /// Returns the memory that drawing `pixels` at a time takes: on the processor on top of the model, on another backend its copy
   /// included. 0: the field draws a picture as a whole.
   virtual int64_t piece_bytes(const BackendChoice& where, int64_t pixels) const = 0;
   /// Returns a function that makes pictures while this object lives, `pixels` at a time if the field supports

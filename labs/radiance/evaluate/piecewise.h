@@ -10,7 +10,7 @@ namespace klab {
 
 struct PieceOptions {
   int64_t pixels = 0;  // at a time; 0: as many as the field is drawn fastest with
-  int64_t memory = 0;  // bytes that drawing may take beside the model; 0: as many as there are
+  int64_t memory = 0;  // bytes that drawing may take on top of the model; 0: as many as there are
 };
 
 class PiecewisePictures {

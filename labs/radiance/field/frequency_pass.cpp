@@ -46,7 +46,7 @@ int64_t FrequencyPass::bytes_of(const FrequencyConfig& c) {
   return 4 * c.chunk * (rows + 6 * (c.width + c.point_features())) + 4 * c.width * (c.width + 200);
 }
 
-/// Computes y = W·x. Of a network in fewer bits one matrix at a time becomes floats, or bfloat16s with its inputs.
+/// Computes y = W·x. A network in fewer bits has one matrix at a time as floats, or as bfloat16s with its inputs.
 void FrequencyPass::product(Ops& ops, const FrequencyNumbers& p, const FrequencyNet::Layer& l, const float* x,
                             float* y) {
   if (p.parameters != nullptr) {
