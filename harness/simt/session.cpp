@@ -124,9 +124,15 @@ std::string Finding::describe() const {
   const auto triple = [](const unsigned* d) {
     return "(" + std::to_string(d[0]) + "," + std::to_string(d[1]) + "," + std::to_string(d[2]) + ")";
   };
-  // Shorten the path to its place in the tree, whatever path the compiler was given.
-  size_t at = file.rfind("kernels/");
-  if (at == std::string::npos) at = file.rfind("tests/");
+  // Shorten the path to its place in the tree, whatever path the compiler was given. A folder whose name only ends so,
+  // "cuda-kernels", belongs to another program, whose path stays whole.
+  const auto folder = [this](const std::string& name) {
+    const size_t slash = file.rfind('/' + name);
+    if (slash != std::string::npos) return slash + 1;
+    return file.compare(0, name.size(), name) == 0 ? size_t{0} : std::string::npos;
+  };
+  size_t at = folder("kernels/");
+  if (at == std::string::npos) at = folder("tests/");
   const std::string where = at == std::string::npos ? file : file.substr(at);
   std::string all = name_of(kind);
   all += kernel.empty() ? " in host code"
