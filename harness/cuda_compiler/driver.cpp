@@ -166,7 +166,7 @@ class Build {
       add(c, o_.plain ? flags_.plain : flags_.traced);
     }
     // -g2: layouts of structures tell padding from members (harness/simt/layouts.h).
-    add(c, {"-std=" + o_.standard, "-w", "-g2", "-fno-var-tracking", "-U_FORTIFY_SOURCE"});
+    add(c, {"-std=" + o_.standard, "-w", "-Wno-psabi", "-g2", "-fno-var-tracking", "-U_FORTIFY_SOURCE"});
     for (const std::string& h : o_.host)
       if (!h.starts_with("-std=") && !h.starts_with("-O") && !h.starts_with("-W")) c.push_back(h);
     return c;

@@ -187,7 +187,7 @@ void WarpGroups::issue(unsigned warp, const Slot* const* lanes) {
     report(g, one.file, one.line, "the four warps of a group issue different products");
   p.sums = &sums_for(g, p, w, lanes);
   Sums& s = *p.sums;
-  s.last = number;
+  s.last[w] = number;
   if (s.held[w] == 0) {
     take(g, s, w, lanes);
   } else {
@@ -330,7 +330,7 @@ void WarpGroups::deliver(Group& g, uint64_t until) {
   const Lane& me = *executor_.lane;
   const unsigned w = me.warp % kWarps;
   for (Sums& s : g.sums) {
-    if ((s.held[w] >> me.lane & 1) == 0 || s.last >= until) continue;
+    if ((s.held[w] >> me.lane & 1) == 0 || s.last[w] >= until) continue;
     s.held[w] &= ~(1U << me.lane);
     s.fences[w] = g.fences[w];
     const bool halves = s.type == WgmmaSum::f16;

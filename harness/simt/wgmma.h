@@ -50,7 +50,7 @@ class WarpGroups {
     std::array<std::array<WgmmaRegisters, 32>, kWarps> d{};
     std::array<std::array<std::vector<uint32_t*>, 32>, kWarps> each;  // copies of WgmmaRegisters::each
     std::array<uint32_t, kWarps> fences{};  // of the warp when its sums were delivered
-    uint64_t last = 0;                      // number of the last product that uses them
+    std::array<uint64_t, kWarps> last{};    // number of the last product of each warp that uses them
     std::vector<uint32_t> value;            // [row, column], bits of a float or of an integer
   };
   struct Product {

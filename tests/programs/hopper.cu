@@ -70,7 +70,8 @@ __device__ void multiply(float (&d)[16], uint64_t a, uint64_t b, int add) {
 
 __global__ void product(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
                         const __grid_constant__ CUtensorMap map_c) {
-  __shared__ Shared shared;
+  extern __shared__ __align__(1024) unsigned char bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(bytes);
   const int i0 = blockIdx.y * 64, j0 = blockIdx.x * 32;
   if (threadIdx.x == 0) {
     for (int s = 0; s < kStages; ++s) {
@@ -155,7 +156,9 @@ int main() {
                                     CU_TENSOR_MAP_SWIZZLE_128B),
                     map_c = encoded(encode, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, dc, kM, kN, 64, 32,
                                     CU_TENSOR_MAP_SWIZZLE_NONE);
-  product<<<dim3(kN / 32, kM / 64), 256>>>(map_a, map_b, map_c);
+  CHECK(cudaFuncSetAttribute(product, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Shared)));
+  product<<<dim3(kN / 32, kM / 64), 256, sizeof(Shared)>>>(map_a, map_b, map_c);
+  CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   std::vector<float> c(kM * kN);
   CHECK(cudaMemcpy(c.data(), dc, c.size() * 4, cudaMemcpyDeviceToHost));
