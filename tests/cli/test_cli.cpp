@@ -265,7 +265,7 @@ TEST(Cli, ListNamesTheTrunksAndWithAllEveryVariant) {
   EXPECT_EQ(o.code, 0);
   for (const Variant& v : variants()) {
     EXPECT_TRUE(has(o.out, v.id)) << v.id;
-    EXPECT_EQ(has(trunks.out, v.id), !v.branch()) << v.id;
+    EXPECT_EQ(has(trunks.out, "\n    " + v.id + " "), !v.branch()) << v.id;  // other rungs' texts may name it
     if (!v.branch()) continue;
     EXPECT_TRUE(has(trunks.out, "klab list " + v.op + " --all")) << v.id;
     EXPECT_TRUE(has(o.out, v.when.because)) << v.id;

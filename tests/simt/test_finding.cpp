@@ -17,16 +17,16 @@ std::string describe_at(const std::string& file) {
 
 TEST(Finding, ShortensPathsOfTheTree) {
   EXPECT_NE(
-      describe_at("/home/x/klab/kernels/matmul/cuda/01_naive.cu").find(", kernels/matmul/cuda/01_naive.cu:7"),
+      describe_at("/any/klab/kernels/matmul/cuda/01_naive.cu").find(", kernels/matmul/cuda/01_naive.cu:7"),
       std::string::npos);
   EXPECT_NE(describe_at("kernels/matmul/cuda/01_naive.cu").find(", kernels/matmul/cuda/01_naive.cu:7"),
             std::string::npos);
-  EXPECT_NE(describe_at("/home/x/klab/tests/simt/kernels.cu").find(", tests/simt/kernels.cu:7"),
+  EXPECT_NE(describe_at("/any/klab/tests/simt/kernels.cu").find(", tests/simt/kernels.cu:7"),
             std::string::npos);
 }
 
 TEST(Finding, KeepsPathsWithFoldersThatOnlyEndSo) {
-  EXPECT_NE(describe_at("/home/x/cuda-kernels/reduce/sum.cu").find(", /home/x/cuda-kernels/reduce/sum.cu:7"),
+  EXPECT_NE(describe_at("/any/cuda-kernels/reduce/sum.cu").find(", /any/cuda-kernels/reduce/sum.cu:7"),
             std::string::npos);
   EXPECT_NE(describe_at("mytests/sum.cu").find(", mytests/sum.cu:7"), std::string::npos);
 }
