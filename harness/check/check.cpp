@@ -246,6 +246,8 @@ class ShapeCheck {
       if (asked_) return {all.begin(), all.end()};
       return {Alignment::whole, all[1 + alignment_]};
     }
+    // A sum of many numbers takes another way where it reads several at once.
+    if (beyond_ && givens_.size() > 2) return {Alignment::whole, all[1 + turn_ % (all.size() - 1)]};
     if (has_alignment_) return {all[1 + alignment_]};
     for (const Alignment a : all)
       if (!(progress.alignments >> int(a) & 1)) return {a};
