@@ -1,6 +1,7 @@
 // Models whose numbers stay in few bits in memory: pictures of all fields, bytes of the process, and what is refused.
 // ctest: sanitized
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -203,6 +204,7 @@ TEST_F(HeldPrecision, TheProcessHoldsAQuarterOfTheBytes) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer keeps what was freed";
 #endif
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what a load has freed goes back, as where a process loads once
   Config config = small_held();
   config.levels = 12, config.log2_table = 20, config.finest_resolution = 4096;
   const auto growth = [&](const fs::path& file, Storage precision) {

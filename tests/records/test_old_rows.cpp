@@ -45,7 +45,7 @@ class OldRows : public testing::Test {
 };
 
 /// Header and two rows without commas in their cells.
-Cells plain_cells() {
+Cells whole_cells() {
   Recording run;
   for (const char* id : {"matmul.cpu.01_naive", "matmul.cpu.02_loop_order"}) {
     Row r{.fingerprint = "0123",
@@ -77,7 +77,7 @@ Cells plain_cells() {
   return cells;
 }
 
-std::string text_of(const Cells& cells) {
+std::string lines_of(const Cells& cells) {
   std::string text;
   for (const auto& line : cells) {
     for (size_t i = 0; i < line.size(); ++i) text += (i > 0 ? "," : "") + line[i];
@@ -86,27 +86,27 @@ std::string text_of(const Cells& cells) {
   return text;
 }
 
-size_t column(const Cells& cells, const std::string& name) {
+size_t column_named(const Cells& cells, const std::string& name) {
   const auto at = std::ranges::find(cells[0], name);
   if (at == cells[0].end()) ADD_FAILURE() << "no column " << name;
   return size_t(at - cells[0].begin());
 }
 
-void expect_mentions(const std::string& text, const std::string& part) {
+void expect_named(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST_F(OldRows, LoadWithAllColumns) { EXPECT_EQ(error_of(text_of(plain_cells())), ""); }
+TEST_F(OldRows, LoadWithAllColumns) { EXPECT_EQ(error_of(lines_of(whole_cells())), ""); }
 
 /// Files of earlier versions: later columns are left empty, or follow from the others.
 TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
-  auto cells = plain_cells();
+  auto cells = whole_cells();
   for (const char* name : {"core_to_core_ns", "waited", "others", "shares", "needs", "counts", "worst_error",
                            "lab", "backend", "over_peer_low"}) {
-    const size_t c = column(cells, name);
+    const size_t c = column_named(cells, name);
     for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));
   }
-  const Recording run = read_csv(put(text_of(cells)));
+  const Recording run = read_csv(put(lines_of(cells)));
   ASSERT_FALSE(run.rows.empty());
   for (const Row& r : run.rows) {
     EXPECT_EQ(r.lab, "05_matmul");
@@ -116,48 +116,48 @@ TEST_F(OldRows, ColumnsOfLaterVersionsMayBeMissing) {
   }
   // The error for a cut file still tells where.
   cells.back().resize(10);
-  expect_mentions(error_of(text_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
+  expect_named(error_of(lines_of(cells)), fmt::format("column '{}' is missing", cells[0][10]));
 }
 
 TEST_F(OldRows, ARenamedColumnIsReadUnderItsFormerName) {
-  auto cells = plain_cells();
-  const size_t c = column(cells, "core_to_core_ns"), seconds = column(cells, "seconds");
+  auto cells = whole_cells();
+  const size_t c = column_named(cells, "core_to_core_ns"), seconds = column_named(cells, "seconds");
   cells[0][c] = "line_ns";
   for (size_t i = 1; i < cells.size(); ++i) cells[i][c] = "90;91;92";
   ASSERT_NE(cells[1][seconds], "");
-  EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].core_to_core_ns, (std::vector<double>{90, 91, 92}));
+  EXPECT_EQ(read_csv(put(lines_of(cells))).rows[0].core_to_core_ns, (std::vector<double>{90, 91, 92}));
 }
 
 TEST_F(OldRows, MapFormerNamesToPresentOnes) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
-  auto cells = plain_cells();
-  const size_t c = column(cells, "variant");
+  auto cells = whole_cells();
+  const size_t c = column_named(cells, "variant");
   cells[1][c] = renamed->was.back();
-  EXPECT_EQ(read_csv(put(text_of(cells))).rows[0].variant, renamed->id);
+  EXPECT_EQ(read_csv(put(lines_of(cells))).rows[0].variant, renamed->id);
   // A rung that became part of another: the file's row under the latest name counts.
   cells[2][c] = renamed->id;
-  const Recording both = read_csv(put(text_of(cells)));
+  const Recording both = read_csv(put(lines_of(cells)));
   EXPECT_EQ(both.rows.size(), cells.size() - 2);
   EXPECT_EQ(both.rows[0].variant, renamed->id);
 }
 
 TEST_F(OldRows, NameAMissingColumnAndTheCommandThatRecordsIt) {
-  auto cells = plain_cells();
-  const size_t c = column(cells, "seconds_median");
+  auto cells = whole_cells();
+  const size_t c = column_named(cells, "seconds_median");
   for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));
-  expect_mentions(error_of(text_of(cells)),
-                  ":1: column 'seconds_median' is missing from the header; record the rows anew: "
-                  "klab bench WHAT --out ");
+  expect_named(error_of(lines_of(cells)),
+               ":1: column 'seconds_median' is missing from the header; record the rows anew: "
+               "klab bench WHAT --out ");
   // A baseline is recorded under its name.
   const fs::path machine = folder_ / "recorded" / "0123";
   fs::create_directories(machine);
-  std::ofstream((machine / "main.csv").string()) << text_of(cells);
+  std::ofstream((machine / "main.csv").string()) << lines_of(cells);
   try {
     read_csv((machine / "main.csv").string());
     ADD_FAILURE() << "it was read";
   } catch (const RowsError& e) {
-    expect_mentions(e.what(), "klab bench WHAT --baseline main");
+    expect_named(e.what(), "klab bench WHAT --baseline main");
   }
 }
 

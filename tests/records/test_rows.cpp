@@ -187,10 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(Rows, RejectsAMedianOfOtherTimes) {
   auto cells = plain_cells();
-  std::string times;  // as many as were measured
-  for (int round = 1; round <= std::stoi(cells[2][column(cells, "rounds")]); ++round)
-    times += (round == 1 ? "" : ";") + std::to_string(round);
-  cells[2][column(cells, "seconds")] = times;
+  cells[2][column(cells, "seconds")] = "1;2;3;4;5;6;7";
   EXPECT_HAS(error_of(text_of(cells)), ":3: column 'seconds_median'");
 }
 
