@@ -15,7 +15,7 @@ struct Needs {
 inline std::vector<Needs> needs_of_ops() {
   constexpr CeilingKind kFma = CeilingKind::fma_f32, kExp = CeilingKind::transcendental,
                         kDivision = CeilingKind::division, kRoot = CeilingKind::root,
-                        kGather = CeilingKind::gather8;
+                        kGather = CeilingKind::gather8, kWord = CeilingKind::gather4;
   return {
       {"vector_add", {kFma}},
       {"reduce", {kFma}},
@@ -33,7 +33,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"hashgrid_fwd", {kFma, kGather}},
       {"hashgrid_bwd", {kFma, kGather}},
       {"hashtable_fwd", {kFma, kGather}},
-      {"hashtable_narrow_fwd", {kFma, kGather}},
+      {"hashtable_narrow_fwd", {kFma, kWord}},
       {"hashtable_bwd", {kFma, kGather}},
       {"sh_fwd", {kFma}},
       {"sh_bwd", {kFma}},
