@@ -21,6 +21,12 @@
 namespace klab {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCudaRungs = false;  // the build with sanitizers has none
+#else
+constexpr bool kCudaRungs = true;
+#endif
+
 namespace fs = std::filesystem;
 
 constexpr std::array kPrecisions = {Storage::f16, Storage::bf16, Storage::int8};
@@ -123,7 +129,8 @@ TEST_F(HeldPrecision, FastRungsAndTheExecutorDrawTheSamePictures) {
     const Picture naive = picture_of(*held);
     EXPECT_LT(largest_difference_held(naive, picture_of(*held, "cpu", "last")), 1e-4) << name_of(precision);
     // Rays end at the sample that makes them opaque there.
-    EXPECT_LT(largest_difference_held(naive, picture_of(*held, "simt")), 1e-3) << name_of(precision);
+    if (kCudaRungs)
+      EXPECT_LT(largest_difference_held(naive, picture_of(*held, "simt")), 1e-3) << name_of(precision);
   }
 }
 
@@ -169,7 +176,7 @@ TEST_F(HeldPrecision, VoxelPicturesEqualThoseOfTheRoundedFloats) {
     EXPECT_GT(largest_difference_held(picture, exact), 1e-6) << name_of(precision) << ": nothing was rounded";
     EXPECT_LT(largest_difference_held(picture, exact), 0.05) << name_of(precision);
     EXPECT_LT(largest_difference_held(picture, picture_of(*held, "cpu", "last")), 1e-4);
-    EXPECT_LT(largest_difference_held(picture, picture_of(*held, "simt")), 1e-4);
+    if (kCudaRungs) EXPECT_LT(largest_difference_held(picture, picture_of(*held, "simt")), 1e-4);
   }
 }
 
