@@ -53,7 +53,7 @@ struct StatedClaim {
   ClaimRule rule;
   ClaimKind kind = ClaimKind::random;
   std::string on = {};  // what the conditions vary: "normalization over the batch"; empty: there is one
-  // Of a claim that a GPU decides: the rungs whose times are compared.
+  // The rungs whose times are compared, where a GPU decides.
   std::string faster = {}, slower = {};
 
   std::string experiment() const { return id.substr(0, id.find('.')); }
