@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "harness/core/element.h"
 #include "reference/formats.h"
@@ -38,14 +40,6 @@ Verdict judge(double got, double want, double bound, double most, bool may_be_na
 }
 
 }  // namespace
-
-double Tolerance::bound(double magnitude, double reference) const {
-  if (exact) return 0;
-  const double arithmetic = unit * factor * magnitude + underflow;
-  // What no arithmetic comes before is rounded once, and that both sides do alike: 16 bits of a number that is known exactly.
-  // The reference may be infinite.
-  return stored > 0 && magnitude > 0 ? arithmetic + stored * std::abs(reference) : arithmetic;
-}
 
 double unit_roundoff(Unit unit) {
   switch (unit) {
@@ -117,51 +111,17 @@ Tolerance tolerance(const Numerics& numerics, double terms, bool hard, Element e
   return t;
 }
 
-Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& reference,
-                   const Buffer& magnitude, const Tolerance& tolerance, bool may_be_nan) {
-  Comparison result;
-  std::vector<int64_t> wrong;
-  bool finite = true;
-  const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
-  const double most = largest(spec.element);
-  // The usual types without a call for each element.
-  const auto at = [](Element element, const Buffer& from, int64_t i) {
-    if (element == Element::f32) return double(from.as<float>()[i]);
-    if (element == Element::f64) return from.as<double>()[i];
-    return load(element, from.data(), i);
-  };
-  for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
-    const double mine = at(spec.element, got, i), want = at(wide, reference, i);
-    const double size = tolerance.exact ? 0 : at(wide, magnitude, i);
-    const double bound = tolerance.bound(size, want);
-    Verdict verdict = Verdict::right;
-    if (!tolerance.exact) {
-      verdict = judge(mine, want, bound, most, may_be_nan);
-    } else if (!same_bits(spec, got, reference, i)) {
-      verdict = std::isfinite(mine) ? Verdict::wrong : Verdict::not_finite;
-      // NaN is NaN, whichever bits it has: what converts it may set some.
-      if (may_be_nan && spec.element == Element::f32 && std::isnan(mine) && std::isnan(want))
-        verdict = Verdict::right;
-      if (tolerance.zeros_alike && mine == 0 && want == 0) verdict = Verdict::right;
-    }
-    if (verdict != Verdict::right) {
-      // A non-finite value goes before any other wrong one.
-      const bool first_of_kind = wrong.empty() || (verdict == Verdict::not_finite && finite);
-      if (verdict == Verdict::not_finite) finite = false;
-      wrong.push_back(i);
-      if (!first_of_kind) continue;
-      result.failure = Failure{.fault = finite ? Fault::wrong_value : Fault::non_finite,
-                               .tensor = spec.name,
-                               .index = index_text(i, spec.dims),
-                               .expected = element_text(spec, reference, i, true),
-                               .got = element_text(spec, got, i, false),
-                               .bound = is_integer(spec.element) ? "" : digits(bound)};
-      continue;
-    }
-    if (tolerance.exact || !std::isfinite(mine)) continue;
-    const double error = mine - want;
-    if (bound > 0) result.worst = std::max(result.worst, std::abs(error) / bound);
-    ErrorSums& s = result.sums;
+namespace {
+
+// What a comparison gathers of right elements, one after the other. Held in registers: nothing but add() touches it.
+struct Gathered {
+  ErrorSums s;
+  double worst = 0;
+
+  void add(double mine, double want, double size, double bound) {
+    const double error = mine - want, off = std::abs(error);
+    // Divided only where it is the largest so far.
+    if (off > worst * bound && bound > 0) worst = off / bound;
     s.error2 += error * error;
     s.reference2 += want * want;
     s.got2 += mine * mine;
@@ -173,7 +133,98 @@ Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& refe
     s.weighted += size * std::abs(want);
     ++s.count;
   }
-  if (!wrong.empty()) result.failure->note = describe_wrong(wrong, spec.dims);
+};
+
+// Elements that are wrong, the first of them told.
+class Wrong {
+ public:
+  Wrong(const TensorSpec& spec, const Buffer& got, const Buffer& reference)
+      : spec_(spec), got_(got), reference_(reference) {}
+
+  void add(int64_t i, Verdict verdict, double bound) {
+    // A non-finite value goes before any other wrong one.
+    const bool first_of_kind = at_.empty() || (verdict == Verdict::not_finite && finite_);
+    if (verdict == Verdict::not_finite) finite_ = false;
+    at_.push_back(i);
+    if (!first_of_kind) return;
+    first_ = Failure{.fault = finite_ ? Fault::wrong_value : Fault::non_finite,
+                     .tensor = spec_.name,
+                     .index = index_text(i, spec_.dims),
+                     .expected = element_text(spec_, reference_, i, true),
+                     .got = element_text(spec_, got_, i, false),
+                     .bound = is_integer(spec_.element) ? "" : digits(bound)};
+  }
+
+  std::optional<Failure> failure() {
+    if (first_) first_->note = describe_wrong(at_, spec_.dims);
+    return std::move(first_);
+  }
+
+ private:
+  const TensorSpec& spec_;
+  const Buffer& got_;
+  const Buffer& reference_;
+  std::vector<int64_t> at_;
+  std::optional<Failure> first_;
+  bool finite_ = true;
+};
+
+// Tensors that must have the reference's bits.
+void compare_bits(const TensorSpec& spec, const Buffer& got, const Buffer& reference,
+                  const Tolerance& tolerance, bool may_be_nan, Wrong& wrong) {
+  const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
+  for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
+    if (same_bits(spec, got, reference, i)) continue;
+    const double mine = load(spec.element, got.data(), i), want = load(wide, reference.data(), i);
+    // NaN is NaN, whichever bits it has: what converts it may set some.
+    if (may_be_nan && spec.element == Element::f32 && std::isnan(mine) && std::isnan(want)) continue;
+    if (tolerance.zeros_alike && mine == 0 && want == 0) continue;
+    wrong.add(i, std::isfinite(mine) ? Verdict::wrong : Verdict::not_finite, 0);
+  }
+}
+
+// Tensors that may err: mine(i), want(i) and magnitude(i) are the element, the reference's and what bounds its error.
+void compare_values(int64_t n, const Tolerance& tolerance, double most, bool may_be_nan, auto&& mine_at,
+                    auto&& want_at, auto&& size_at, Wrong& wrong, Comparison& result) {
+  Gathered gathered;
+  for (int64_t i = 0; i < n; ++i) {
+    const double mine = mine_at(i), want = want_at(i), size = size_at(i);
+    const double bound = tolerance.bound(size, want);
+    // Finite and within the bound is nearly always so. Where the bound is not finite, judge() knows what that means.
+    if (!(std::abs(mine - want) <= bound && bound <= std::numeric_limits<double>::max())) {
+      const Verdict verdict = judge(mine, want, bound, most, may_be_nan);
+      if (verdict != Verdict::right) wrong.add(i, verdict, bound);
+      if (verdict != Verdict::right || !std::isfinite(mine)) continue;
+    }
+    gathered.add(mine, want, size, bound);
+  }
+  result.worst = gathered.worst;
+  result.sums = gathered.s;
+}
+
+}  // namespace
+
+Comparison compare(const TensorSpec& spec, const Buffer& got, const Buffer& reference,
+                   const Buffer& magnitude, const Tolerance& tolerance, bool may_be_nan) {
+  Comparison result;
+  Wrong wrong(spec, got, reference);
+  const int64_t n = volume(spec.dims);
+  const double most = largest(spec.element);
+  if (tolerance.exact) {
+    compare_bits(spec, got, reference, tolerance, may_be_nan, wrong);
+  } else if (spec.element == Element::f32) {  // the usual type without a call for each element
+    const float* mine = got.as<float>();
+    const double *want = reference.as<double>(), *size = magnitude.as<double>();
+    compare_values(
+        n, tolerance, most, may_be_nan, [=](int64_t i) { return double(mine[i]); },
+        [=](int64_t i) { return want[i]; }, [=](int64_t i) { return size[i]; }, wrong, result);
+  } else {
+    const auto of = [&](const Buffer& from) {
+      return [&from, element = spec.element](int64_t i) { return load(element, from.data(), i); };
+    };
+    compare_values(n, tolerance, most, may_be_nan, of(got), of(reference), of(magnitude), wrong, result);
+  }
+  result.failure = wrong.failure();
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Is one output tensor right? Bounds derived from the arithmetic, and the comparison that uses them.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,13 @@ struct Tolerance {
       0;  // operations whose result is denormal err by half the smallest denormal, whatever its size
   double stored = 0;  // roundings on the way to memory, relative
 
-  double bound(double magnitude, double reference) const;
+  double bound(double magnitude, double reference) const {
+    if (exact) return 0;
+    const double arithmetic = unit * factor * magnitude + underflow;
+    // What no arithmetic comes before is rounded once, and that both sides do alike: 16 bits of a number that is known exactly.
+    // The reference may be infinite.
+    return stored > 0 && magnitude > 0 ? arithmetic + stored * std::abs(reference) : arithmetic;
+  }
 };
 
 double unit_roundoff(Unit unit);
