@@ -8,7 +8,7 @@
 namespace klab {
 namespace {
 
-using Args = Adam::Args<double>;
+using Wide = Adam::Args<double>;
 using Drawn = Adam::Args<float>;
 
 /// Calls visit(begin, end) for each group.
@@ -21,13 +21,13 @@ bool all_zero(const double* from, const double* to) {
 }
 
 const Boundary<Adam> kSkipped("group of zeros", {"gradient"}, {"std::all_of(x.gradient", "g == 0"}, kEither,
-                              [](const Args& a, Sides& met) {
+                              [](const Wide& a, Sides& met) {
                                 each_group(a.shape, [&](int64_t begin, int64_t end) {
                                   met.holds(all_zero(a.gradient + begin, a.gradient + end));
                                 });
                               });
 const Boundary<Adam> kMinusZero("-0 in a group of zeros", {"gradient"}, {}, kEither,
-                                [](const Args& a, Sides& met) {
+                                [](const Wide& a, Sides& met) {
                                   each_group(a.shape, [&](int64_t begin, int64_t end) {
                                     if (all_zero(a.gradient + begin, a.gradient + end))
                                       met.holds(std::any_of(a.gradient + begin, a.gradient + end,
@@ -35,14 +35,14 @@ const Boundary<Adam> kMinusZero("-0 in a group of zeros", {"gradient"}, {}, kEit
                                   });
                                 });
 const Boundary<Adam> kOneDecides("one gradient alone keeps its group", {"gradient", "group"}, {}, kHolds,
-                                 [](const Args& a, Sides& met) {
+                                 [](const Wide& a, Sides& met) {
                                    each_group(a.shape, [&](int64_t begin, int64_t end) {
                                      const auto zeros = std::count(a.gradient + begin, a.gradient + end, 0.0);
                                      if (end - begin > 1 && zeros == end - begin - 1) met.holds(true);
                                    });
                                  });
 const Boundary<Adam> kCancelled("gradients of a group add up to zero", {"gradient", "group"}, {}, kHolds,
-                                [](const Args& a, Sides& met) {
+                                [](const Wide& a, Sides& met) {
                                   each_group(a.shape, [&](int64_t begin, int64_t end) {
                                     double sum = 0;
                                     for (int64_t i = begin; i < end; ++i) sum += a.gradient[i];
@@ -51,15 +51,15 @@ const Boundary<Adam> kCancelled("gradients of a group add up to zero", {"gradien
                                   });
                                 });
 const Boundary<Adam> kShort("last group is short", {"n", "group"}, {"std::min(x.shape.n, begin"}, kEither,
-                            [](const Args& a, Sides& met) {
+                            [](const Wide& a, Sides& met) {
                               if (a.shape.n > a.shape.group) met.holds(a.shape.n % a.shape.group != 0);
                             });
-const Boundary<Adam> kFirst("first step", {"steps"}, {}, kOn | kAbove, [](const Args& a, Sides& met) {
+const Boundary<Adam> kFirst("first step", {"steps"}, {}, kOn | kAbove, [](const Wide& a, Sides& met) {
   for (int64_t j = 0; j < Adam::groups(a.shape); ++j) met.compare(a.steps[j], 0);
 });
 const Boundary<Adam> kNoMoment(
     "no second moment", {"v", "gradient"}, {"x.v[i] > 0 ?"}, kOn | kAbove,
-    [](const Args& a, Sides& met) {
+    [](const Wide& a, Sides& met) {
       for (int64_t i = 0; i < a.shape.n; ++i)
         if (a.gradient[i] != 0) met.compare(a.v[i], 0);
     },
@@ -68,7 +68,7 @@ const Boundary<Adam> kNoMoment(
         if (random() % 4 == 0) x.v[i] = 0;
     });
 const Boundary<Adam> kPenalty("no penalty", {"hyper"}, {}, kOn | kAbove,
-                              [](const Args& a, Sides& met) { met.compare(a.hyper[Adam::l2], 0); });
+                              [](const Wide& a, Sides& met) { met.compare(a.hyper[Adam::l2], 0); });
 const NoBoundary<Adam> kRest({{"std::min(underflow",
                                "a bound of rounding errors, which no kernel computes"}});
 
