@@ -3,8 +3,9 @@
 #
 # KLAB_SANITIZE lists the differences from the last commit that was sanitized whole (tests/sanitized.sh): `all`, or a list of rooms
 # (harness/records;labs/radiance/scene) and ops (op:matmul). Always built and tested are the rooms that read files and hold
-# the harness together. Ops are compiled where they differ; all of them where a room differs that computes by ops; one where a room
-# differs that every check of an op goes through.
+# the harness together. Ops are compiled with sanitizers where they differ, and one where a room differs that every check of an op
+# goes through. A room that computes by ops needs all of them: those that do not differ come as the release build next to this one
+# compiled them.
 #
 # Marks of tests, in their first lines:
 #   // ctest: sanitized        needs rooms only; runs always
@@ -14,7 +15,7 @@ set(KLAB_SANITIZE all CACHE STRING "What is sanitized: all, or rooms and op:<nam
 
 file(GLOB ops RELATIVE ${KLAB_HOME}/reference CONFIGURE_DEPENDS ${KLAB_HOME}/reference/*)
 set(sanitized_ops)
-set(whole OFF)
+set(whole OFF)  # all ops are linked
 foreach(unit IN LISTS KLAB_SANITIZE)
   if(unit MATCHES "^op:(.*)$")
     if(NOT CMAKE_MATCH_1 IN_LIST ops)
@@ -29,10 +30,37 @@ foreach(unit IN LISTS KLAB_SANITIZE)
     message(FATAL_ERROR "KLAB_SANITIZE: ${unit} is neither a folder of klab nor op:<name>")
   endif()
 endforeach()
-if(whole)
+set(release ${PROJECT_BINARY_DIR}/../release)
+cmake_path(NORMAL_PATH release)
+if("all" IN_LIST KLAB_SANITIZE OR (whole AND NOT EXISTS ${release}/build.ninja))
   set(sanitized_ops ${ops})
 endif()
 list(REMOVE_DUPLICATES sanitized_ops)
+set(plain_ops)
+if(whole)
+  set(plain_ops ${ops})
+  list(REMOVE_ITEM plain_ops ${sanitized_ops})
+endif()
+
+# The files that the release build makes of a target's sources.
+function(objects_of_release target out)
+  set(objects)
+  if(TARGET ${target})
+    get_target_property(sources ${target} SOURCES)
+    get_target_property(unity ${target} UNITY_BUILD)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(LENGTH sources count)
+    if(unity AND count GREATER 1)
+      set(sources ${KLAB_HOME}/Unity/unity_0_cxx.cxx)
+    endif()
+    foreach(source IN LISTS sources)
+      cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${KLAB_HOME} OUTPUT_VARIABLE path)
+      list(APPEND objects ${release}/CMakeFiles/${target}.dir/${path}.o)
+    endforeach()
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  endif()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
 
 set(commands OFF)  # of the labs
 if(whole OR KLAB_SANITIZE MATCHES "labs/(radiance/(tune|view|claims|commands)|learning/commands|[0-9]+_)")
@@ -60,7 +88,7 @@ foreach(table IN LISTS tables)
   klab_ops_of_lab(${table} ops_of_lab)
   set(wanted OFF)
   foreach(op IN LISTS ops_of_lab)
-    if(op IN_LIST sanitized_ops)
+    if(op IN_LIST sanitized_ops OR op IN_LIST plain_ops)
       set(wanted ON)
     endif()
   endforeach()
@@ -77,8 +105,17 @@ list(APPEND objects_of_klab klab_step klab_cli klab_cli_commands)
 if(commands)
   list(APPEND objects_of_klab klab_radiance_export klab_radiance_view klab_radiance_tune klab_radiance_claims klab_radiance_commands klab_learning_commands)
 endif()
+# What the sanitizers see comes first: of an inline function that several files compiled, the linker takes the first.
+set(release_objects)
 foreach(op IN LISTS ops)
-  list(APPEND objects klab_reference_${op})
+  if(op IN_LIST plain_ops)
+    foreach(part reference kernels)
+      objects_of_release(klab_${part}_${op} compiled)
+      list(APPEND release_objects ${compiled})
+    endforeach()
+  else()
+    list(APPEND objects klab_reference_${op})
+  endif()
 endforeach()
 foreach(op IN LISTS sanitized_ops)
   list(APPEND objects klab_kernels_${op})
@@ -111,7 +148,7 @@ foreach(room IN LISTS folders)
   set(chosen)
   foreach(file IN LISTS files)
     klab_marks(${file} marks)
-    if("sanitized" IN_LIST marks OR ("sanitized-ops" IN_LIST marks AND whole) OR ("sanitized-only" IN_LIST marks AND sanitized_ops))
+    if("sanitized" IN_LIST marks OR ("sanitized-ops" IN_LIST marks AND whole) OR ("sanitized-only" IN_LIST marks AND (sanitized_ops OR whole)))
       list(APPEND chosen ${file})
     endif()
   endforeach()
@@ -136,3 +173,8 @@ foreach(source IN LISTS scripts)
     set_tests_properties(${name} PROPERTIES ${properties} SKIP_RETURN_CODE 77)
   endif()
 endforeach()
+
+target_sources(test_sanitized PRIVATE ${release_objects})
+if(program)
+  target_sources(klab_sanitized PRIVATE ${release_objects})
+endif()
