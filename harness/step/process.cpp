@@ -44,19 +44,40 @@ struct Pipe {
   }
 };
 
-/// Returns the resident bytes of all processes of a group.
-int64_t resident_bytes(pid_t group) {
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  int64_t total = 0;
+/// Calls visit(folder in /proc) for each process of a group.
+void each_process(pid_t group, auto&& visit) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (getpgid(pid_t(std::atoi(name.c_str()))) != group) continue;
-    int64_t size = 0, resident = 0;
-    if (std::ifstream in(entry.path() / "statm"); in >> size >> resident) total += resident * page;
+    if (getpgid(pid_t(std::atoi(name.c_str()))) == group) visit(entry.path());
   }
+}
+
+/// Returns the resident bytes of all processes of a group.
+int64_t resident_bytes(pid_t group) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  int64_t total = 0;
+  each_process(group, [&](const fs::path& process) {
+    int64_t size = 0, resident = 0;
+    if (std::ifstream in(process / "statm"); in >> size >> resident) total += resident * page;
+  });
   return total;
+}
+
+/// Returns the seconds that the thread of a group that waited longest was ready to run and had no processor
+/// (Documentation/scheduler/sched-stats of Linux); 0 where the kernel does not say.
+double seconds_without_processor(pid_t group) {
+  double most = 0;
+  each_process(group, [&](const fs::path& process) {
+    std::error_code error;
+    for (const auto& thread : fs::directory_iterator(process / "task", error)) {
+      double ran = 0, waited = 0;
+      if (std::ifstream in(thread.path() / "schedstat"); in >> ran >> waited)
+        most = std::max(most, waited * 1e-9);
+    }
+  });
+  return most;
 }
 
 class Running {
@@ -65,7 +86,7 @@ class Running {
       : child_(child), words_(words), lines_(lines), limits_(limits), on_line_(on_line) {}
 
   Ended wait() {
-    deadline_ = after(limits_.seconds);
+    set_deadline();
     while (!over()) listen();
     // Processes that it started may still run and hold the pipes open.
     kill(-child_, SIGKILL);
@@ -88,7 +109,7 @@ class Running {
       return true;
     }
     if (stopped_) return false;
-    if (Clock::now() >= deadline_) stop(Ended::How::too_long);
+    if (Clock::now() >= deadline_ && !waits_for_processor()) stop(Ended::How::too_long);
     if (limits_.bytes > 0 && Clock::now() >= next_look_) {
       const int64_t now = resident_bytes(child_);
       ended_.most_bytes = std::max(ended_.most_bytes, now);
@@ -96,6 +117,20 @@ class Running {
       next_look_ = after(0.03);
     }
     return false;
+  }
+
+  /// Beside busy neighbors a process is not slow, it waits: that time is added to the limit, up to nine times the limit.
+  bool waits_for_processor() {
+    const double waited = seconds_without_processor(child_), more = waited - credited_;
+    if (more < 0.05 * limits_.seconds || Clock::now() > last_deadline_) return false;
+    credited_ = waited;
+    deadline_ = std::min(after(more), last_deadline_);
+    return true;
+  }
+
+  void set_deadline() {
+    deadline_ = after(limits_.seconds);
+    last_deadline_ = after(10 * limits_.seconds);
   }
 
   void stop(Ended::How how) {
@@ -130,7 +165,7 @@ class Running {
       pending_.erase(0, end + 1);
       if (!on_line_) continue;
       limits_ = on_line_(line);
-      deadline_ = after(limits_.seconds);
+      set_deadline();
     }
     return any;
   }
@@ -148,7 +183,8 @@ class Running {
   Ended ended_;
   bool stopped_ = false;
   std::string pending_;
-  Clock::time_point begin_ = Clock::now(), deadline_, next_look_ = begin_;
+  double credited_ = 0;  // seconds of waiting that have been added to a limit
+  Clock::time_point begin_ = Clock::now(), deadline_, last_deadline_, next_look_ = begin_;
 };
 
 }  // namespace

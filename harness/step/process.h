@@ -10,8 +10,10 @@
 namespace klab {
 
 struct ProcessLimits {
-  double seconds = 60;  // until the next line on the result channel, or until the end if there is no listener
-  int64_t bytes = 0;    // resident memory of the process and its children together; 0: no limit
+  // Until the next line on the result channel, or until the end if there is no listener. Time in which it was ready to run and
+  // had no processor does not count, up to nine times the limit.
+  double seconds = 60;
+  int64_t bytes = 0;  // resident memory of the process and its children together; 0: no limit
 };
 
 struct Ended {

@@ -1,6 +1,7 @@
 // Records of a learner's work: progress that is never lost, exports with a digest, processes that are
 // stopped.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,6 +206,28 @@ TEST(StepProcess, StopsProgramsThatDoNotEnd) {
     usleep(20000);
   }
   EXPECT_NE(kill(left, 0), 0);
+}
+
+TEST(StepProcess, WaitingForAProcessorIsNotTakenForRunning) {
+  if (!fs::exists("/proc/self/schedstat"))
+    GTEST_SKIP() << "the kernel does not say how long a process waited";
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &allowed)) ++core;
+  // Three programs share a core. The kernel ends this one after a second of its own, which is three seconds here.
+  const std::vector<std::string> pinned = {"taskset", "-c", std::to_string(core), "sh", "-c"};
+  const auto with = [&](const std::string& script) {
+    std::vector<std::string> command = pinned;
+    command.push_back(script);
+    return command;
+  };
+  std::vector<std::thread> neighbors;
+  for (int k = 0; k < 2; ++k)
+    neighbors.emplace_back([&] { run_process(with("ulimit -t 3; while :; do :; done"), {.seconds = 20}); });
+  const Ended e = run_process(with("ulimit -t 1; while :; do :; done"), {.seconds = 1.6});
+  for (std::thread& neighbor : neighbors) neighbor.join();
+  EXPECT_EQ(e.how, Ended::How::signalled) << "stopped after " << e.seconds << " s";
 }
 
 TEST(StepProcess, ReadsLinesAndAppliesTheirNewLimits) {
