@@ -1,5 +1,6 @@
-// Parts of rungs that a later rung takes over unchanged: headers next to the rungs, named after the first that has the part,
-// kernels/<op>/cpu/03_simd-inl.h. A learner sees their text in place.
+// Parts of rungs that a later rung takes over unchanged: headers next to the rungs, whose names begin with that of the first rung
+// that has the part, kernels/<op>/cpu/03_simd-inl.h; where operations share one, kernels/common/<family>/03_simd-inl.h. A learner
+// sees their text in place.
 #pragma once
 
 #include <string>

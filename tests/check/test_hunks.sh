@@ -59,6 +59,14 @@ grep -q "70_wrong.cpp: .*70_wrong.hunks .*02_fast.cpp" "$tmp/70_wrong.d" || fail
 make 71_set "${head[@]}" "rung one.cuda.02_fast" "registers {.run = run}" || fail "a mutant without hunks"
 grep -qx "KLAB_VARIANT(One, {.run = run});" "$tmp/71_set.cpp" || fail "a CUDA mutant is not registered as it says"
 
+# A part that rungs share stands in place of its include, and hunks change it.
+printf '// The part of one.cpu.02_fast.\n//\n// Included in place.\n\nvoid first() {}\n' >"$tmp/root/kernels/one/cpu/02_fast-inl.h"
+sed 's|^void run|#include "kernels/one/cpu/02_fast-inl.h"\n\n&|; s/02_fast: adds/03_both: adds/' "$tmp/root/kernels/one/cpu/02_fast.cpp" >"$tmp/root/kernels/one/cpu/03_both.cpp"
+make 73_part "${head[@]}" "rung one.cpu.03_both" "@@" "-void first() {}" "+void first() { wrong(); }" || { cat "$tmp/err"; fail "a hunk in a part"; }
+grep -qx "void first() { wrong(); }" "$tmp/73_part.cpp" || fail "the part is not changed"
+grep -q "02_fast-inl.h\|The part of" "$tmp/73_part.cpp" && fail "the part is not in place"
+grep -q "02_fast-inl.h" "$tmp/73_part.d" || fail "the kernel does not depend on the part"
+
 refused() {  # what, expected text, then the lines of the mutant
   local what=$1 text=$2; shift 2
   rm -f "$tmp/72_bad.cpp"

@@ -112,6 +112,26 @@ size_t place_of(const Mutant& m, size_t index, const fs::path& rung, const Lines
            " The old lines:" + old);
 }
 
+/// Puts the parts that the rung shares with others (NN_name-inl.h, harness/step/bodies.h) in place of their includes, without the
+/// comment that each begins with. Their files join `parts`.
+Lines with_parts(const fs::path& root, const Lines& text, std::vector<fs::path>& parts) {
+  const std::string begin = "#include \"kernels/", end = "-inl.h\"";
+  Lines all;
+  for (const std::string& line : text) {
+    const size_t name = line.rfind('/') + 1;
+    if (!line.starts_with(begin) || !line.ends_with(end) || std::isdigit(line[name]) == 0) {
+      all.push_back(line);
+      continue;
+    }
+    parts.push_back(root / line.substr(10, line.size() - 11));
+    Lines part = read(parts.back());
+    size_t head = 0;
+    while (head < part.size() && (part[head].empty() || part[head].starts_with("//"))) ++head;
+    all.insert(all.end(), part.begin() + long(head), part.end());
+  }
+  return all;
+}
+
 /// Applies all hunks to the text of the rung. Their places are those in the unchanged rung.
 void apply(const Mutant& m, const fs::path& rung, Lines& text) {
   std::vector<std::pair<size_t, size_t>> places;  // line of the rung, hunk
@@ -185,7 +205,8 @@ void register_mutant(const Mutant& m, bool cuda, Lines& text) {
 void make(const fs::path& root, const fs::path& hunks, const fs::path& out, const fs::path& dependencies) {
   const Mutant mutant = parse(hunks);
   const fs::path rung = file_of(root, mutant);
-  Lines text = read(rung);
+  std::vector<fs::path> parts;
+  Lines text = with_parts(root, read(rung), parts);
   size_t head = 0;
   while (head < text.size() && text[head].starts_with("//")) ++head;
   text.erase(text.begin(), text.begin() + long(head));
@@ -193,9 +214,15 @@ void make(const fs::path& root, const fs::path& hunks, const fs::path& out, cons
   register_mutant(mutant, rung.extension() == ".cu", text);
   text.insert(text.begin(), mutant.head.begin(), mutant.head.end());
   fs::create_directories(out.parent_path());
-  std::ofstream file(out);
-  for (const std::string& line : text) file << line << "\n";
-  std::ofstream(dependencies) << out.string() << ": " << hunks.string() << " " << rung.string() << "\n";
+  // A kernel that is the same already stays as old as it is, so that it is not compiled again.
+  const bool same = fs::exists(out) && read(out) == text;
+  std::ofstream file(out, same ? std::ios::app : std::ios::trunc);
+  for (const std::string& line : text)
+    if (!same) file << line << "\n";
+  std::ofstream list(dependencies);
+  list << out.string() << ": " << hunks.string() << " " << rung.string();
+  for (const fs::path& part : parts) list << " " << part.string();
+  list << "\n";
   if (!file.flush()) throw std::runtime_error("cannot write " + out.string());
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
+#include "harness/step/bodies.h"
 #include "harness/step/mutate.h"
 
 namespace klab {
@@ -55,7 +56,7 @@ TEST(Mutations, LeaveCommentsStringsTemplatesAndRegistrationAlone) {
 TEST(Mutations, KeepTheNumberOfLinesAndChangeSomething) {
   for (const Variant& v : variants()) {
     if (v.peer || v.op != "window_sum") continue;
-    const std::string source = read_text(tree_file(source_path(v)));
+    const std::string source = source_text(v);
     const auto list = mutations_of(source);
     EXPECT_GT(list.size(), 10U) << v.id;
     for (const Mutation& m : list) {

@@ -99,6 +99,7 @@ TEST(Step, MarksTheLinesToChangeWhereAPartIsShared) {
 TEST(Step, ALearnersFileMayIncludeHelpersButNoRung) {
   EXPECT_TRUE(is_answer("/x/kernels/cast/cpu/03_simd-inl.h"));
   EXPECT_TRUE(is_answer("kernels/transpose/cuda/03_padded.cu"));
+  EXPECT_TRUE(is_answer("/x/kernels/common/optimizer/02_simd-inl.h"));
   EXPECT_FALSE(is_answer("/x/kernels/common/lanes-inl.h"));
   EXPECT_FALSE(is_answer("/x/work/09_mixed_precision/04.cpp"));
 }
