@@ -164,28 +164,7 @@ void level_of(const TableLevel& level, const HashtableFwd::Args<float>& x, float
     for (int64_t j = i; j < n; ++j) out[f * n + j] = result[f * kHashgridLanes + j - i];
 }
 
-template <int kFeatures>
-void encode(const HashtableFwd::Args<float>& x) {
-  const std::vector<TableLevel> levels = table_levels(x.shape.levels, x.scales, x.sizes);
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int64_t k = 0; k < x.shape.levels; ++k) {
-    const int64_t l = x.shape.levels - 1 - k;
-    level_of<kFeatures>(levels[size_t(l)], x, x.features + l * kFeatures * x.shape.n);
-  }
-}
-
-void encode_all(const HashtableFwd::Args<float>& x) {
-  switch (x.shape.features) {
-    case 1:
-      return encode<1>(x);
-    case 2:
-      return encode<2>(x);
-    case 4:
-      return encode<4>(x);
-    case 8:
-      return encode<8>(x);
-  }
-}
+#include "kernels/hashtable_fwd/cpu/03_vectors-inl.h"
 
 KLAB_SIMD_END(encode_all);
 

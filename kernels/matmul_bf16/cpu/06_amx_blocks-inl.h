@@ -4,7 +4,7 @@
 
 /// Columns [j, j + 32) of B as pairs (p, p + 1) next to each other, zeros beyond the matrix: 32 words for each pair, 16 pairs for
 /// each product of tiles.
-void pack(const MatmulBf16::Args<float>& x, int64_t j, uint32_t* to) {
+void pack(const Args& x, int64_t j, uint32_t* to) {
   const int64_t n = x.shape.n, k = x.shape.k, width = std::min(kBlock, n - j);
   for (int64_t p = 0; p < (k + kDepth - 1) / kDepth * kDepth; p += 2, to += kBlock) {
     const Bfloat16 *even = x.b + p * n + j, *odd = even + n;
@@ -16,72 +16,14 @@ void pack(const MatmulBf16::Args<float>& x, int64_t j, uint32_t* to) {
   }
 }
 
-/// Up to 32 rows of A from (i, p) on, with zeros beyond k.
-void pad(const MatmulBf16::Args<float>& x, int64_t i, int64_t rows, int64_t p, Bfloat16* to) {
-  const int64_t k = x.shape.k;
-  std::fill_n(to, kBlock * kDepth, Bfloat16{});
-  for (int64_t r = 0; r < rows; ++r) std::copy(x.a + (i + r) * k + p, x.a + (i + r + 1) * k, to + r * kDepth);
-}
-
-/// Up to 32 rows of C from (i, j) on: tiles 0 to 3 are its sums, 4 and 5 of A, 6 and 7 of B. The lower and the right half may
-/// be missing.
+/// Up to 32 rows of C from (i, j) on.
 template <class Tiles, bool lower, bool right>
-void block(const MatmulBf16::Args<float>& x, int64_t i, int64_t j, const uint32_t* packed) {
-  const auto [m, n, k] = x.shape;
-  alignas(64) Bfloat16 rest[kBlock * kDepth];
-  Tiles::template zero<0>();
-  if constexpr (right) Tiles::template zero<1>();
-  if constexpr (lower) Tiles::template zero<2>();
-  if constexpr (lower && right) Tiles::template zero<3>();
-  for (int64_t p = 0; p < k; p += kDepth) {
-    const Bfloat16* a = x.a + i * k + p;
-    int64_t stride = k;
-    if (p + kDepth > k) {
-      pad(x, i, std::min(kBlock, m - i), p, rest);
-      a = rest;
-      stride = kDepth;
-    }
-    const uint32_t* b = packed + p / 2 * kBlock;
-    Tiles::template load<4>(a, 2 * stride);
-    Tiles::template load<6>(b, 4 * kBlock);
-    Tiles::template dot_bf16<0, 4, 6>();
-    if constexpr (right) {
-      Tiles::template load<7>(b + kSide, 4 * kBlock);
-      Tiles::template dot_bf16<1, 4, 7>();
-    }
-    if constexpr (lower) {
-      Tiles::template load<5>(a + kSide * stride, 2 * stride);
-      Tiles::template dot_bf16<2, 5, 6>();
-    }
-    if constexpr (lower && right) Tiles::template dot_bf16<3, 5, 7>();
-  }
+void block(const Args& x, int64_t i, int64_t j, const uint32_t* packed) {
+  sum_block<Tiles, lower, right>(x, i, packed);
+  const int64_t n = x.shape.n;
   float* c = x.c + i * n + j;
   Tiles::template store<0>(c, 4 * n);
   if constexpr (right) Tiles::template store<1>(c + kSide, 4 * n);
   if constexpr (lower) Tiles::template store<2>(c + kSide * n, 4 * n);
   if constexpr (lower && right) Tiles::template store<3>(c + kSide * n + kSide, 4 * n);
-}
-
-/// Rows [i, end) of C, columns [j, j + 32). Configures the tiles where a block has other rows than the one before it.
-template <class Tiles>
-void strip(const MatmulBf16::Args<float>& x, int64_t j, const uint32_t* packed, int64_t i, int64_t end) {
-  const int64_t columns = std::min(kBlock, x.shape.n - j), left = std::min(kSide, columns),
-                right = columns - left;
-  for (int64_t configured = 0; i < end; i += kBlock) {
-    const int64_t rows = std::min(kBlock, end - i), upper = std::min(kSide, rows), lower = rows - upper;
-    if (rows != configured)
-      Tiles::configure(tiles::shapes({{upper, 4 * left},
-                                      {right > 0 ? upper : 0, 4 * right},
-                                      {lower, lower > 0 ? 4 * left : 0},
-                                      {right > 0 ? lower : 0, lower > 0 ? 4 * right : 0},
-                                      {upper, 64},
-                                      {lower, lower > 0 ? 64 : 0},
-                                      {kSide, 4 * left},
-                                      {right > 0 ? kSide : 0, 4 * right}}));
-    configured = rows;
-    if (lower > 0)
-      right > 0 ? block<Tiles, true, true>(x, i, j, packed) : block<Tiles, true, false>(x, i, j, packed);
-    else
-      right > 0 ? block<Tiles, false, true>(x, i, j, packed) : block<Tiles, false, false>(x, i, j, packed);
-  }
 }

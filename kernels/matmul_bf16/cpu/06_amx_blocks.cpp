@@ -17,9 +17,15 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kSide = 16,
-                  kDepth = 32;  // rows and columns of a tile of sums; depths of a product of tiles
-constexpr int64_t kBlock = 2 * kSide;
+using Args = MatmulBf16::Args<float>;
+using Factor = Bfloat16;
+
+template <class Tiles, int sums, int a, int b>
+void dot() {
+  Tiles::template dot_bf16<sums, a, b>();
+}
+
+#include "kernels/common/matmul/06_amx_blocks-inl.h"
 
 #include "kernels/matmul_bf16/cpu/06_amx_blocks-inl.h"
 

@@ -17,9 +17,15 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kSide = 16,
-                  kDepth = 64;  // rows and columns of a tile of sums; depths of a product of tiles
-constexpr int64_t kBlock = 2 * kSide;
+using Args = MatmulInt8::Args<float>;
+using Factor = int8_t;
+
+template <class Tiles, int sums, int a, int b>
+void dot() {
+  Tiles::template dot_ss<sums, a, b>();
+}
+
+#include "kernels/common/matmul/06_amx_blocks-inl.h"
 
 #include "kernels/matmul_int8/cpu/07_amx_blocks-inl.h"
 

@@ -23,59 +23,14 @@ using namespace mlp_bf16;
 
 #if defined(__x86_64__)
 
-/// Where the packed matrix of a layer begins.
-int64_t packed_begin(const MlpFwd::Shape& s, int64_t layer) {
-  int64_t words = 0;
-  for (int64_t l = 0; l < layer; ++l) words += s.to(l) * pairs(s.from(l));
-  return words;
-}
-
-/// Samples [begin, end), with weights as pack() leaves them.
-KLAB_BF16 void network(const MlpNarrowFwd::Args<float>& x, const uint32_t* packed, int64_t begin,
-                       int64_t end) {
-  static thread_local Scratch scratch;
-  const MlpFwd::Shape s = x.shape.network();
-  const int64_t tile = pairs(std::max(s.in, s.width)) * kTile, out = s.out * kTile;
-  float* memory = scratch.floats(2 * tile + out);
-  Tile h{reinterpret_cast<uint32_t*>(memory), nullptr}, next{h.by_channels + tile, nullptr};
-  float* rest = memory + 2 * tile;
-  for (int64_t i = begin; i < end; i += kTile) {
-    const int64_t count = std::min(kTile, end - i);
-    const bool whole = count == kTile;
-    Ahead ahead;
-    ahead.add(x.y + i, whole ? s.out : 0, s.n, true);
-    ahead.add(x.x + i + kTile, i + 2 * kTile <= end ? s.in : 0, s.n, false);
-    load_tile(x.x + i, s.in, s.n, count, h);
-    const uint32_t* w = packed;
-    for (int64_t l = 0; l < s.hidden; ++l) {
-      product<End::relu>(w, s.width, pairs(s.from(l)), h.by_channels, {.tile = next}, ahead);
-      w += s.width * pairs(s.from(l));
-      std::swap(h, next);
-    }
-    float* y = whole ? x.y + i : rest;
-    const int64_t stride = whole ? s.n : kTile;
-    product<End::plain>(w, s.out, pairs(s.width), h.by_channels, {.rows = y, .stride = stride}, ahead);
-    if (s.logistic) logistic(y, s.out, stride);
-    if (!whole)
-      for (int64_t r = 0; r < s.out; ++r) std::copy_n(rest + r * kTile, count, x.y + r * s.n + i);
-  }
-}
+#include "kernels/common/mlp/08_bfloat16-inl.h"
 
 void run(const MlpNarrowFwd::Args<float>& x) {
-  static thread_local Scratch scratch, floats;
+  static thread_local Scratch scratch;
   const MlpFwd::Shape s = x.shape.network();
-  float* const weights = floats.floats(s.weights());
+  float* const weights = scratch.floats(s.weights());
   widen_weights(x, weights);
-  auto* packed = reinterpret_cast<uint32_t*>(scratch.floats(packed_begin(s, s.layers())));
-  for (int64_t l = 0; l < s.layers(); ++l)
-    pack(weights + s.weight_begin(l), s.to(l), s.from(l), s.from(l), 1, packed + packed_begin(s, l));
-  const int64_t tiles = (s.n + kTile - 1) / kTile;
-#pragma omp parallel
-  {
-    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-    const int64_t begin = tiles * me / team * kTile, end = std::min(s.n, tiles * (me + 1) / team * kTile);
-    if (begin < end) network(x, packed, begin, end);
-  }
+  infer(s, weights, x.x, x.y);
 }
 
 #else

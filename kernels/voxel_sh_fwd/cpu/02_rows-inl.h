@@ -2,8 +2,6 @@
 //
 // Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
-using Tag = hn::CappedTag<float, 16>;
-
 /// The inputs of the logistic function for the colors of one point.
 template <int kBasis>
 HWY_INLINE void colors(const VoxelShFwd::Args<float>& x, const VoxelCorners& at, int64_t i) {
@@ -21,23 +19,5 @@ HWY_INLINE void colors(const VoxelShFwd::Args<float>& x, const VoxelCorners& at,
   }
   HWY_ALIGN float number[kVectors * kLanes];
   for (size_t v = 0; v < kVectors; ++v) hn::Store(sum[v], d, number + v * kLanes);
-  const int64_t n = x.shape.n;
-  float basis[9];
-  sh_basis(voxel_degree(kBasis), x.directions[i], x.directions[n + i], x.directions[2 * n + i], basis);
-  for (int k = 0; k < 3; ++k) {
-    float value = 0;
-    for (int b = 0; b < kBasis; ++b) value += basis[b] * number[k * kBasis + b];
-    x.rgb[k * n + i] = value;
-  }
-}
-
-HWY_INLINE void logistic(float* values, int64_t count) {
-  const Tag d;
-  const auto lanes = int64_t(hn::Lanes(d));
-  const auto one = hn::Set(d, 1.0F);
-  for (int64_t i = 0; i < count; i += lanes) {
-    const auto left = size_t(count - i);
-    const auto v = load_first(d, values + i, left);
-    store_first(hn::Div(one, hn::Add(one, exp_full(d, hn::Neg(v)))), d, values + i, left);
-  }
+  sum_harmonics<kBasis>(number, x.directions, x.shape.n, i, x.rgb);
 }

@@ -18,6 +18,8 @@
 
 KLAB_SIMD_BEGIN();
 
+#include "kernels/common/voxels/02_rows-inl.h"
+
 #include "kernels/voxel_sh_fwd/cpu/02_rows-inl.h"
 
 template <int kBasis>

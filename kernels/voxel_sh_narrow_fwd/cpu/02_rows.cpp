@@ -20,7 +20,7 @@
 
 KLAB_SIMD_BEGIN();
 
-using Tag = hn::CappedTag<float, 16>;
+#include "kernels/common/voxels/02_rows-inl.h"
 
 /// How a row lies in vectors.
 template <int kBasis, int64_t kFormat>
@@ -58,25 +58,7 @@ HWY_INLINE void colors(const VoxelShNarrowFwd::Args<float>& x, const VoxelCorner
   for (int64_t v = 0; v < R::kVectors; ++v) hn::StoreU(sum[v], d, number + R::first(v));
   if constexpr (kFormat == narrow_format::int8)
     for (int64_t k = 0; k < R::kNumbers; ++k) number[k] *= x.factors[k];
-  const int64_t n = x.shape.n;
-  float basis[9];
-  sh_basis(voxel_degree(kBasis), x.directions[i], x.directions[n + i], x.directions[2 * n + i], basis);
-  for (int k = 0; k < 3; ++k) {
-    float value = 0;
-    for (int b = 0; b < kBasis; ++b) value += basis[b] * number[k * kBasis + b];
-    x.rgb[k * n + i] = value;
-  }
-}
-
-HWY_INLINE void logistic(float* values, int64_t count) {
-  const Tag d;
-  const auto lanes = int64_t(hn::Lanes(d));
-  const auto one = hn::Set(d, 1.0F);
-  for (int64_t i = 0; i < count; i += lanes) {
-    const auto left = size_t(count - i);
-    const auto v = load_first(d, values + i, left);
-    store_first(hn::Div(one, hn::Add(one, exp_full(d, hn::Neg(v)))), d, values + i, left);
-  }
+  sum_harmonics<kBasis>(number, x.directions, x.shape.n, i, x.rgb);
 }
 
 /// Prefetches the lines of a row.
