@@ -11,11 +11,9 @@
 
 namespace klab {
 
-struct Adamw {
+struct Adamw : optimizer::Family {
   static constexpr std::string_view name = "adamw";
   static constexpr std::array dims = {"n", "tensors"};
-
-  using Shape = optimizer::Shape;
 
   template <class T>
   struct Args {
@@ -28,28 +26,12 @@ struct Adamw {
     int32_t* steps;     // [tensors] i32, >= 0, read and written
   };
 
-  static void tensors(auto& args, auto&& visit) {
-    const int64_t n = args.shape.n, tensors = args.shape.tensors;
-    visit("hyper", args.hyper, Role::input, Draw::arranged, {tensors, optimizer::kHypers});
-    visit("gradient", args.gradient, Role::input, Draw::real, {n});
-    visit("param", args.param, Role::accumulate, Draw::real, {n});
-    visit("m", args.m, Role::accumulate, Draw::real, {n});
-    visit("v", args.v, Role::accumulate, Draw::unit, {n});
-    visit("steps", args.steps, Role::accumulate, Draw::arranged, {tensors});
-  }
-
-  static bool valid(const Shape& s) { return optimizer::valid(s.n, s.tensors); }
-
   /// Gradients read; parameters and moments read and written. Work per tensor is not counted.
   static Cost cost(const Shape& s) {
     const double n = double(s.n);
     return {.bytes = 28 * n + 28 * double(s.tensors), .flops = 14 * n, .divisions = n, .roots = n};
   }
 
-  /// Coefficient of u in the bound of reference/sgd/optimizer_step.cpp.
-  static double terms(const Shape&) { return optimizer::kTerms; }
-
-  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -4,10 +4,6 @@
 
 namespace klab {
 
-void Momentum::arrange(const Args<float>& x, Generator& random) {
-  optimizer::arrange(x.shape.tensors, const_cast<float*>(x.hyper), x.steps, random);
-}
-
 void Momentum::reference(const Args<double>& x, const Args<double>& magnitude) {
   using namespace optimizer;
   const int64_t n = x.shape.n, tensors = x.shape.tensors;

@@ -11,7 +11,7 @@
 
 namespace klab {
 
-struct Momentum {
+struct Momentum : optimizer::Family {
   static constexpr std::string_view name = "momentum";
   static constexpr std::array dims = {"n", "tensors", "corrected"};
 
@@ -30,18 +30,7 @@ struct Momentum {
     int32_t* steps;     // [tensors] i32, >= 0, read and written
   };
 
-  static void tensors(auto& args, auto&& visit) {
-    const int64_t n = args.shape.n, tensors = args.shape.tensors;
-    visit("hyper", args.hyper, Role::input, Draw::arranged, {tensors, optimizer::kHypers});
-    visit("gradient", args.gradient, Role::input, Draw::real, {n});
-    visit("param", args.param, Role::accumulate, Draw::real, {n});
-    visit("m", args.m, Role::accumulate, Draw::real, {n});
-    visit("steps", args.steps, Role::accumulate, Draw::arranged, {tensors});
-  }
-
-  static bool valid(const Shape& s) {
-    return optimizer::valid(s.n, s.tensors) && (s.corrected == 0 || s.corrected == 1);
-  }
+  static bool valid(const Shape& s) { return Family::valid(s) && (s.corrected == 0 || s.corrected == 1); }
 
   /// Gradients read; parameters and moments read and written. Work per tensor is not counted.
   static Cost cost(const Shape& s) {
@@ -49,10 +38,6 @@ struct Momentum {
     return {.bytes = 20 * n + 28 * double(s.tensors), .flops = 7 * n};
   }
 
-  /// Coefficient of u in the bound of reference/sgd/optimizer_step.cpp.
-  static double terms(const Shape&) { return optimizer::kTerms; }
-
-  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

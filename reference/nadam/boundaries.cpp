@@ -1,26 +1,12 @@
 // Where nadam turns: the first step, tensors without decay or parameters.
-#include "reference/boundaries.h"
 #include "reference/nadam/nadam.h"
+#include "reference/sgd/optimizer_boundaries.h"
 
 namespace klab {
 namespace {
 
-using Args = Nadam::Args<double>;
-
-const Boundary<Nadam> kDecay("no decay", {"hyper"}, {}, kOn | kAbove, [](const Args& a, Sides& met) {
-  for (int64_t t = 0; t < a.shape.tensors; ++t)
-    met.compare(a.hyper[t * optimizer::kHypers + optimizer::decay], 0);
-});
-const Boundary<Nadam> kEmpty("tensor without parameters", {"n", "tensors"}, {}, kEither,
-                             [](const Args& a, Sides& met) {
-                               for (int64_t t = 0; t < a.shape.tensors; ++t)
-                                 met.holds(optimizer::begin_of(a.shape.n, a.shape.tensors, t) ==
-                                           optimizer::begin_of(a.shape.n, a.shape.tensors, t + 1));
-                             });
-
-const Boundary<Nadam> kFirst("first step", {"steps"}, {}, kOn | kAbove, [](const Args& a, Sides& met) {
-  for (int64_t t = 0; t < a.shape.tensors; ++t) met.compare(a.steps[t], 0);
-});
+const optimizer::FamilyBoundaries<Nadam> kFamily;
+const optimizer::FirstStep<Nadam> kFirst;
 
 }  // namespace
 }  // namespace klab

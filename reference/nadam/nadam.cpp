@@ -4,10 +4,6 @@
 
 namespace klab {
 
-void Nadam::arrange(const Args<float>& x, Generator& random) {
-  optimizer::arrange(x.shape.tensors, const_cast<float*>(x.hyper), x.steps, random);
-}
-
 void Nadam::reference(const Args<double>& x, const Args<double>& magnitude) {
   using namespace optimizer;
   const int64_t n = x.shape.n, tensors = x.shape.tensors;

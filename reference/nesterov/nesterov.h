@@ -10,11 +10,9 @@
 
 namespace klab {
 
-struct Nesterov {
+struct Nesterov : optimizer::Family {
   static constexpr std::string_view name = "nesterov";
   static constexpr std::array dims = {"n", "tensors"};
-
-  using Shape = optimizer::Shape;
 
   template <class T>
   struct Args {
@@ -25,26 +23,12 @@ struct Nesterov {
     T* m;               // [n] f32, read and written
   };
 
-  static void tensors(auto& args, auto&& visit) {
-    const int64_t n = args.shape.n, tensors = args.shape.tensors;
-    visit("hyper", args.hyper, Role::input, Draw::arranged, {tensors, optimizer::kHypers});
-    visit("gradient", args.gradient, Role::input, Draw::real, {n});
-    visit("param", args.param, Role::accumulate, Draw::real, {n});
-    visit("m", args.m, Role::accumulate, Draw::real, {n});
-  }
-
-  static bool valid(const Shape& s) { return optimizer::valid(s.n, s.tensors); }
-
   /// Gradients read; parameters and moments read and written. Work per tensor is not counted.
   static Cost cost(const Shape& s) {
     const double n = double(s.n);
     return {.bytes = 20 * n + 20 * double(s.tensors), .flops = 10 * n};
   }
 
-  /// Coefficient of u in the bound of reference/sgd/optimizer_step.cpp.
-  static double terms(const Shape&) { return optimizer::kTerms; }
-
-  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -24,16 +24,41 @@ inline int64_t begin_of(int64_t n, int64_t tensors, int64_t t) {
   return t >= tensors ? n : n / 4 * t / tensors * 4;
 }
 
-inline bool valid(int64_t n, int64_t tensors) {
-  return n >= 0 && n < int64_t{1} << 40 && tensors >= 1 && tensors < 1 << 20;
-}
-
 /// Rates around 1e-2 and decay in every second tensor; step counts from 0 to 2000, small ones more often (null: none). Widely:
 /// any rates, betas from 0.5, epsilons and decays, and step counts to a million.
 void arrange(int64_t tensors, float* hyper, int32_t* steps, Generator& random);
 
 /// Every step's bound is a multiple of this times u, the unit roundoff. Derivation in optimizer_step.cpp.
 inline constexpr double kTerms = 16;
+
+/// What the contracts of these steps have in common. Args without m, v or steps are without that tensor.
+struct Family {
+  using Shape = optimizer::Shape;
+
+  static void tensors(auto& args, auto&& visit) {
+    const int64_t n = args.shape.n, tensors = args.shape.tensors;
+    visit("hyper", args.hyper, Role::input, Draw::arranged, {tensors, kHypers});
+    visit("gradient", args.gradient, Role::input, Draw::real, {n});
+    visit("param", args.param, Role::accumulate, Draw::real, {n});
+    if constexpr (requires { args.m; }) visit("m", args.m, Role::accumulate, Draw::real, {n});
+    if constexpr (requires { args.v; }) visit("v", args.v, Role::accumulate, Draw::unit, {n});
+    if constexpr (requires { args.steps; })
+      visit("steps", args.steps, Role::accumulate, Draw::arranged, {tensors});
+  }
+
+  static bool valid(const auto& s) {
+    return s.n >= 0 && s.n < int64_t{1} << 40 && s.tensors >= 1 && s.tensors < 1 << 20;
+  }
+
+  /// Coefficient of u in the bound.
+  static double terms(const auto&) { return kTerms; }
+
+  static void arrange(const auto& x, Generator& random) {
+    int32_t* steps = nullptr;
+    if constexpr (requires { x.steps; }) steps = x.steps;
+    optimizer::arrange(x.shape.tensors, const_cast<float*>(x.hyper), steps, random);
+  }
+};
 
 /// The denominator sqrt(v/correct2) + epsilon, and by how much more than a few u it may err, relative to V,
 /// the sum in v's update.

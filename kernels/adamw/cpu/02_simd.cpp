@@ -14,9 +14,10 @@
 
 KLAB_SIMD_BEGIN();
 
-void update(const Adamw::Args<float>& x, int64_t begin, int64_t end) {
-  optimizer_range<Optimizer::adamw>(optimizer_step(x), begin, end);
-}
+using Args = Adamw::Args<float>;
+constexpr Optimizer kRule = Optimizer::adamw;
+
+#include "kernels/common/optimizer/02_simd-inl.h"
 
 KLAB_SIMD_END(update);
 
@@ -26,7 +27,7 @@ namespace {
 
 void run(const Adamw::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n);
-  for (int64_t t = 0; t < x.shape.tensors; ++t) ++x.steps[t];
+  raise_step_counts(optimizer_step(x));
 }
 
 KLAB_VARIANT(Adamw, {.run = run,

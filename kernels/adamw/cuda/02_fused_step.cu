@@ -10,20 +10,10 @@
 namespace klab {
 namespace {
 
-__global__ void __launch_bounds__(kOptimizerThreads) update(OptimizerStep x, int64_t t) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::adamw>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i >= x.begin(t + 1)) return;
-  optimizer_entry<Optimizer::adamw>(k, x.gradient[i], x.param[i], x.m[i], x.v[i]);
-}
+using Args = Adamw::Args<float>;
+constexpr Optimizer kRule = Optimizer::adamw;
 
-void run(const Adamw::Args<float>& x) {
-  const OptimizerStep step = optimizer_step(x);
-  each_tensor(step, [&](int64_t t, dim3 blocks) {
-    cuda::launch(update, blocks, dim3(kOptimizerThreads), 0, step, t);
-  });
-  optimizer_count_steps(step);
-}
+#include "kernels/common/optimizer/02_fused_step-inl.h"
 
 KLAB_VARIANT(Adamw, {.run = run,
                      .parent = "01_launch_per_line",

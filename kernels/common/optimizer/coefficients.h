@@ -78,4 +78,9 @@ KLAB_OPTIMIZER_HERE OptimizerCoefficients optimizer_coefficients(const Optimizer
   return k;
 }
 
+/// Raises the step counts of all tensors on the processor, where the rule has counts.
+inline void raise_step_counts(const OptimizerStep& x) {
+  for (int64_t t = 0; x.steps != nullptr && t < x.tensors; ++t) ++x.steps[t];
+}
+
 }  // namespace klab

@@ -22,6 +22,9 @@ __device__ __forceinline__ float Sqrt(float a) { return sqrtf(a); }
 #undef KLAB_RULE
 }  // namespace optimizer_numbers
 
+/// Whether the gradient that acts is another array than the gradient.
+template <Optimizer kind>
+constexpr bool kHasPenalty = kind != Optimizer::adamw;
 template <Optimizer kind>
 constexpr bool kHasM = kind != Optimizer::sgd;
 template <Optimizer kind>

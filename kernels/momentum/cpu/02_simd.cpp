@@ -14,9 +14,10 @@
 
 KLAB_SIMD_BEGIN();
 
-void update(const Momentum::Args<float>& x, int64_t begin, int64_t end) {
-  optimizer_range<Optimizer::momentum>(optimizer_step(x), begin, end);
-}
+using Args = Momentum::Args<float>;
+constexpr Optimizer kRule = Optimizer::momentum;
+
+#include "kernels/common/optimizer/02_simd-inl.h"
 
 KLAB_SIMD_END(update);
 
@@ -26,7 +27,7 @@ namespace {
 
 void run(const Momentum::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n);
-  for (int64_t t = 0; t < x.shape.tensors; ++t) ++x.steps[t];
+  raise_step_counts(optimizer_step(x));
 }
 
 KLAB_VARIANT(Momentum, {.run = run,

@@ -12,9 +12,10 @@
 
 KLAB_SIMD_BEGIN();
 
-void update(const Nadam::Args<float>& x, int64_t begin, int64_t end) {
-  optimizer_range<Optimizer::nadam>(optimizer_step(x), begin, end);
-}
+using Args = Nadam::Args<float>;
+constexpr Optimizer kRule = Optimizer::nadam;
+
+#include "kernels/common/optimizer/02_simd-inl.h"
 
 KLAB_SIMD_END(update);
 
@@ -22,13 +23,9 @@ KLAB_SIMD_END(update);
 namespace klab {
 namespace {
 
-void run(const Nadam::Args<float>& x) {
-  const auto update_range = HWY_DYNAMIC_DISPATCH(update);
-  const int64_t n = x.shape.n;
-  constexpr int64_t kWorthThreads = 1 << 14;  // entries; below, waking a thread takes longer than the work
-  parallel_ranges(n, n >= kWorthThreads, 16, [&](int64_t i, int64_t end) { update_range(x, i, end); });
-  for (int64_t t = 0; t < x.shape.tensors; ++t) ++x.steps[t];
-}
+using Args = Nadam::Args<float>;
+
+#include "kernels/common/optimizer/03_threads-inl.h"
 
 KLAB_VARIANT(Nadam, {.run = run,
                      .parent = "02_simd",

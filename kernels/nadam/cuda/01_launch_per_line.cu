@@ -12,48 +12,10 @@
 namespace klab {
 namespace {
 
-__global__ void __launch_bounds__(kOptimizerThreads)
-    update_gradient(OptimizerStep x, int64_t t, float* __restrict__ g) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::nadam>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i < x.begin(t + 1))
-    g[i] = optimizer_numbers::rule_gradient<Optimizer::nadam>(0, k, x.gradient[i], x.param[i]);
-}
+using Args = Nadam::Args<float>;
+constexpr Optimizer kRule = Optimizer::nadam;
 
-__global__ void __launch_bounds__(kOptimizerThreads)
-    update_m(OptimizerStep x, int64_t t, const float* __restrict__ g) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::nadam>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i < x.begin(t + 1)) x.m[i] = optimizer_numbers::rule_m<Optimizer::nadam>(0, k, g[i], x.m[i]);
-}
-
-__global__ void __launch_bounds__(kOptimizerThreads)
-    update_v(OptimizerStep x, int64_t t, const float* __restrict__ g) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::nadam>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i < x.begin(t + 1)) x.v[i] = optimizer_numbers::rule_v<Optimizer::nadam>(0, k, g[i], x.v[i]);
-}
-
-__global__ void __launch_bounds__(kOptimizerThreads)
-    update_param(OptimizerStep x, int64_t t, const float* __restrict__ g) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::nadam>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i < x.begin(t + 1))
-    x.param[i] = optimizer_numbers::rule_param<Optimizer::nadam>(0, k, g[i], x.param[i], x.m[i], x.v[i]);
-}
-
-void run(const Nadam::Args<float>& x) {
-  const OptimizerStep step = optimizer_step(x);
-  cuda::Scratch scratch(size_t(step.n) * sizeof(float));
-  float* g = scratch.as<float>();
-  each_tensor(step, [&](int64_t t, dim3 blocks) {
-    cuda::launch(update_gradient, blocks, dim3(kOptimizerThreads), 0, step, t, g);
-    cuda::launch(update_m, blocks, dim3(kOptimizerThreads), 0, step, t, g);
-    cuda::launch(update_v, blocks, dim3(kOptimizerThreads), 0, step, t, g);
-    cuda::launch(update_param, blocks, dim3(kOptimizerThreads), 0, step, t, g);
-  });
-  optimizer_count_steps(step);
-}
+#include "kernels/common/optimizer/01_launch_per_line-inl.h"
 
 KLAB_VARIANT(Nadam, {.run = run, .tiles = {kOptimizerThreads}});
 

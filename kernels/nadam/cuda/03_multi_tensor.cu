@@ -14,58 +14,10 @@
 namespace klab {
 namespace {
 
-constexpr int64_t kStretch = 4 * kOptimizerThreads;
+using Args = Nadam::Args<float>;
+constexpr Optimizer kRule = Optimizer::nadam;
 
-__device__ __forceinline__ void load_four(bool whole, const float* p, int64_t count, float (&v)[4]) {
-  if (whole && count >= 4) {
-    const float4 four = *reinterpret_cast<const float4*>(p);
-    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
-    return;
-  }
-  for (int e = 0; e < 4; ++e) v[e] = e < count ? p[e] : 0;
-}
-
-__device__ __forceinline__ void store_four(bool whole, float* p, int64_t count, const float (&v)[4]) {
-  if (whole && count >= 4) {
-    *reinterpret_cast<float4*>(p) = make_float4(v[0], v[1], v[2], v[3]);
-    return;
-  }
-  for (int e = 0; e < 4; ++e)
-    if (e < count) p[e] = v[e];
-}
-
-/// Block b is stretch b % stretches of tensor b / stretches.
-__global__ void __launch_bounds__(kOptimizerThreads) update(OptimizerStep x, int64_t stretches, bool whole) {
-  const int64_t t = blockIdx.x / stretches;
-  const OptimizerCoefficients k = block_coefficients<Optimizer::nadam>(x, t);
-  const int64_t i = x.begin(t) + blockIdx.x % stretches * kStretch + 4 * int64_t(threadIdx.x);
-  const int64_t count = x.begin(t + 1) - i;
-  if (count <= 0) return;
-  float gradient[4], param[4], m[4] = {}, v[4] = {};
-  load_four(whole, x.gradient + i, count, gradient);
-  load_four(whole, x.param + i, count, param);
-  load_four(whole, x.m + i, count, m);
-  load_four(whole, x.v + i, count, v);
-#pragma unroll
-  for (int e = 0; e < 4; ++e) optimizer_entry<Optimizer::nadam>(k, gradient[e], param[e], m[e], v[e]);
-  store_four(whole, x.param + i, count, param);
-  store_four(whole, x.m + i, count, m);
-  store_four(whole, x.v + i, count, v);
-}
-
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
-void run(const Nadam::Args<float>& x) {
-  const OptimizerStep step = optimizer_step(x);
-  int64_t longest = 0;
-  for (int64_t t = 0; t < step.tensors; ++t) longest = max(longest, step.begin(t + 1) - step.begin(t));
-  const int64_t stretches = (longest + kStretch - 1) / kStretch;
-  const bool whole = aligned(x.gradient) && aligned(x.param) && aligned(x.m) && aligned(x.v);
-  if (stretches > 0)
-    cuda::launch(update, dim3(unsigned(stretches * step.tensors)), dim3(kOptimizerThreads), 0, step,
-                 stretches, whole);
-  optimizer_count_steps(step);
-}
+#include "kernels/common/optimizer/03_multi_tensor-inl.h"
 
 KLAB_VARIANT(Nadam, {.run = run,
                      .parent = "02_fused_step",

@@ -14,9 +14,10 @@
 
 KLAB_SIMD_BEGIN();
 
-void update(const Nesterov::Args<float>& x, int64_t begin, int64_t end) {
-  optimizer_range<Optimizer::nesterov>(optimizer_step(x), begin, end);
-}
+using Args = Nesterov::Args<float>;
+constexpr Optimizer kRule = Optimizer::nesterov;
+
+#include "kernels/common/optimizer/02_simd-inl.h"
 
 KLAB_SIMD_END(update);
 
@@ -24,7 +25,10 @@ KLAB_SIMD_END(update);
 namespace klab {
 namespace {
 
-void run(const Nesterov::Args<float>& x) { HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n); }
+void run(const Nesterov::Args<float>& x) {
+  HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n);
+  raise_step_counts(optimizer_step(x));
+}
 
 KLAB_VARIANT(Nesterov, {.run = run,
                         .parent = "01_naive",

@@ -10,21 +10,10 @@
 namespace klab {
 namespace {
 
-__global__ void __launch_bounds__(kOptimizerThreads) update(OptimizerStep x, int64_t t) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::nesterov>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i >= x.begin(t + 1)) return;
-  float none = 0;
-  optimizer_entry<Optimizer::nesterov>(k, x.gradient[i], x.param[i], x.m[i], none);
-}
+using Args = Nesterov::Args<float>;
+constexpr Optimizer kRule = Optimizer::nesterov;
 
-void run(const Nesterov::Args<float>& x) {
-  const OptimizerStep step = optimizer_step(x);
-  each_tensor(step, [&](int64_t t, dim3 blocks) {
-    cuda::launch(update, blocks, dim3(kOptimizerThreads), 0, step, t);
-  });
-  optimizer_count_steps(step);
-}
+#include "kernels/common/optimizer/02_fused_step-inl.h"
 
 KLAB_VARIANT(Nesterov, {.run = run,
                         .parent = "01_launch_per_line",

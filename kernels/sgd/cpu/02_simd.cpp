@@ -14,9 +14,10 @@
 
 KLAB_SIMD_BEGIN();
 
-void update(const Sgd::Args<float>& x, int64_t begin, int64_t end) {
-  optimizer_range<Optimizer::sgd>(optimizer_step(x), begin, end);
-}
+using Args = Sgd::Args<float>;
+constexpr Optimizer kRule = Optimizer::sgd;
+
+#include "kernels/common/optimizer/02_simd-inl.h"
 
 KLAB_SIMD_END(update);
 

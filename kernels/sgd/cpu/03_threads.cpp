@@ -12,9 +12,10 @@
 
 KLAB_SIMD_BEGIN();
 
-void update(const Sgd::Args<float>& x, int64_t begin, int64_t end) {
-  optimizer_range<Optimizer::sgd>(optimizer_step(x), begin, end);
-}
+using Args = Sgd::Args<float>;
+constexpr Optimizer kRule = Optimizer::sgd;
+
+#include "kernels/common/optimizer/02_simd-inl.h"
 
 KLAB_SIMD_END(update);
 
@@ -22,12 +23,9 @@ KLAB_SIMD_END(update);
 namespace klab {
 namespace {
 
-void run(const Sgd::Args<float>& x) {
-  const auto update_range = HWY_DYNAMIC_DISPATCH(update);
-  const int64_t n = x.shape.n;
-  constexpr int64_t kWorthThreads = 1 << 14;  // entries; below, waking a thread takes longer than the work
-  parallel_ranges(n, n >= kWorthThreads, 16, [&](int64_t i, int64_t end) { update_range(x, i, end); });
-}
+using Args = Sgd::Args<float>;
+
+#include "kernels/common/optimizer/03_threads-inl.h"
 
 KLAB_VARIANT(Sgd, {.run = run,
                    .parent = "02_simd",

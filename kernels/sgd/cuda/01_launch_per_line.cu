@@ -12,32 +12,10 @@
 namespace klab {
 namespace {
 
-__global__ void __launch_bounds__(kOptimizerThreads)
-    update_gradient(OptimizerStep x, int64_t t, float* __restrict__ g) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::sgd>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i < x.begin(t + 1))
-    g[i] = optimizer_numbers::rule_gradient<Optimizer::sgd>(0, k, x.gradient[i], x.param[i]);
-}
+using Args = Sgd::Args<float>;
+constexpr Optimizer kRule = Optimizer::sgd;
 
-__global__ void __launch_bounds__(kOptimizerThreads)
-    update_param(OptimizerStep x, int64_t t, const float* __restrict__ g) {
-  const OptimizerCoefficients k = block_coefficients<Optimizer::sgd>(x, t);
-  const int64_t i = x.begin(t) + int64_t(blockIdx.x) * kOptimizerThreads + threadIdx.x;
-  if (i < x.begin(t + 1))
-    x.param[i] = optimizer_numbers::rule_param<Optimizer::sgd>(0, k, g[i], x.param[i], 0.0F, 0.0F);
-}
-
-void run(const Sgd::Args<float>& x) {
-  const OptimizerStep step = optimizer_step(x);
-  cuda::Scratch scratch(size_t(step.n) * sizeof(float));
-  float* g = scratch.as<float>();
-  each_tensor(step, [&](int64_t t, dim3 blocks) {
-    cuda::launch(update_gradient, blocks, dim3(kOptimizerThreads), 0, step, t, g);
-    cuda::launch(update_param, blocks, dim3(kOptimizerThreads), 0, step, t, g);
-  });
-  optimizer_count_steps(step);
-}
+#include "kernels/common/optimizer/01_launch_per_line-inl.h"
 
 KLAB_VARIANT(Sgd, {.run = run, .tiles = {kOptimizerThreads}});
 
