@@ -14,23 +14,22 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
-#include "kernels/common/transpose/turn_cut.h"
 #include "reference/transpose/transpose.h"
 
 #include "hwy/cache_control.h"
-#include "kernels/common/transpose/lines-inl.h"
 #include "kernels/common/transpose_block-inl.h"
 
 KLAB_SIMD_BEGIN();
 
-constexpr int64_t kRun = 64;  // columns of a row that are prefetched together
+#include "kernels/common/transpose/11_whole_lines-inl.h"
 
-// Prefetches sixteen lines, one a row, into the second-level cache.
-struct AskBlock {
-  HWY_INLINE void operator()(const float* in, int64_t n) const {
-    for (int64_t r = 0; r < 16; ++r) __builtin_prefetch(in + r * n, 0, 2);
-  }
-};
+#include "kernels/transpose/cpu/07_carry-inl.h"
+
+#include "kernels/transpose/cpu/10_realign-inl.h"
+
+#include "kernels/common/transpose/11_whole_lines_tiles-inl.h"
+
+constexpr int64_t kRun = 64;  // columns of a row that are prefetched together
 
 // Blocks are numbered within kRun columns of a step; each prefetches its share of the rows of the next run,
 // which begins at `in` and has `rows` rows.
@@ -59,47 +58,13 @@ void aligned_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int6
   }
 }
 
-// Any alignment. Rows [i_begin, i_end) and columns [j_begin, j_end).
-void any_rows(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, int64_t j_begin,
-              int64_t j_end) {
-  any_tile(x, i_begin, i_end, j_begin, j_end, AskBlock());
-}
-
-KLAB_SIMD_END(plain_tile, aligned_tile, any_rows);
+KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-void run(const Transpose::Args<float>& x) {
-  const int64_t m = x.shape.m, n = x.shape.n;
-  const bool plain = m * n < kBeyond;
-  const bool aligned = m % 16 == 0 && reinterpret_cast<uintptr_t>(x.out) % 64 == 0;
-  const Cut cut = plain || aligned ? kBands : panels(m, n, omp_get_max_threads());
-  const int64_t down = ceil_div(m, cut.rows), across = ceil_div(n, cut.cols);
-  const auto one = [&](int64_t t) {
-    const int64_t i = t / across * cut.rows, j = t % across * cut.cols;
-    const int64_t rows = std::min(cut.rows, m - i), j_end = std::min(n, j + cut.cols);
-    if (plain) {
-      HWY_DYNAMIC_DISPATCH(plain_tile)(x, i, rows, j, j_end);
-    } else if (aligned) {
-      HWY_DYNAMIC_DISPATCH(aligned_tile)(x, i, rows, j, j_end);
-    } else {
-      HWY_DYNAMIC_DISPATCH(any_rows)(x, i, i + rows, j, j_end);
-    }
-  };
-  if (m * n < kEnough) {
-    for (int64_t t = 0; t < down * across; ++t) one(t);
-    hwy::FlushStream();
-    return;
-  }
-#pragma omp parallel
-  {
-#pragma omp for schedule(static) nowait
-    for (int64_t t = 0; t < down * across; ++t) one(t);
-    hwy::FlushStream();  // once a thread: the lines it streamed become visible to the others
-  }
-}
+#include "kernels/common/transpose/10_realign_run-inl.h"
 
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "11_whole_lines",
