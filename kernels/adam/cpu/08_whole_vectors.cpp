@@ -162,20 +162,7 @@ HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end
   }
 }
 
-void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
-  switch (x.shape.group) {
-    case 1:
-      return groups_of<0>(x, begin, end);
-    case 2:
-      return groups_of<1>(x, begin, end);
-    case 4:
-      return groups_of<2>(x, begin, end);
-    case 8:
-      return groups_of<3>(x, begin, end);
-    case 16:
-      return groups_of<4>(x, begin, end);
-  }
-}
+#include "kernels/adam/cpu/03_simd_groups-inl.h"
 
 /// Entries [begin, end) of one group, whose count is `steps` by now.
 void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t steps) {
@@ -196,45 +183,13 @@ void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t s
   }
 }
 
-int64_t lanes() { return int64_t(hn::Lanes(hn::CappedTag<float, 16>())); }
-
 KLAB_SIMD_END(small_groups, one_group, lanes);
 
 #if HWY_ONCE
 namespace klab {
 namespace {
 
-/// Part k of `parts` of [0, n), cut at multiples of a cache line.
-int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }
-
-void run(const Adam::Args<float>& x) {
-  const auto small_groups_of = HWY_DYNAMIC_DISPATCH(small_groups);
-  const auto one_group_of = HWY_DYNAMIC_DISPATCH(one_group);
-  const int64_t n = x.shape.n, group = x.shape.group;
-  const bool several_a_vector = HWY_DYNAMIC_DISPATCH(lanes)() % group == 0;
-  constexpr int64_t kWorthThreads = 1 << 14;  // entries; below, waking a thread takes longer than the work
-#pragma omp parallel if (n >= kWorthThreads)
-  {
-    const int64_t k = omp_get_thread_num(), parts = omp_get_num_threads();
-    if (several_a_vector) small_groups_of(x, cut(n, k, parts), cut(n, k + 1, parts));
-    for (int64_t j = 0; !several_a_vector && j < Adam::groups(x.shape); ++j) {
-      const int64_t begin = j * group, size = std::min(n, begin + group) - begin;
-      // Small groups go to one thread each, in turn; large ones are cut. A large group that lives is found out
-      // at its first gradient mostly, so every thread may look.
-      const bool mine = size < kWorthThreads;
-      if (mine && j % parts != k) continue;
-      const bool live =
-          std::any_of(x.gradient + begin, x.gradient + begin + size, [](float g) { return g != 0; });
-      const int32_t steps = x.steps[j] + 1;
-      if (live && mine) one_group_of(x, begin, begin + size, steps);
-      if (live && !mine) one_group_of(x, begin + cut(size, k, parts), begin + cut(size, k + 1, parts), steps);
-      if (!mine) {
-#pragma omp barrier  // all have read the count; the same groups are large in every thread, so all come here
-      }
-      if (live && (mine || k == 0)) x.steps[j] = steps;
-    }
-  }
-}
+#include "kernels/adam/cpu/05_threads-inl.h"
 
 KLAB_VARIANT(Adam, {.run = run,
                     .parent = "06_prefetch",

@@ -58,6 +58,8 @@ void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int
 
 #include "kernels/hashgrid_fwd/cpu/07_read_first-inl.h"
 
+#include "kernels/hashgrid_fwd/cpu/03_simd_gather_dims-inl.h"
+
 KLAB_SIMD_END(encode_all);
 
 #if HWY_ONCE

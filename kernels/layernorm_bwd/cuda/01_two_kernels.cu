@@ -19,41 +19,9 @@ __device__ __forceinline__ float sum_of(float v) {
   return v;
 }
 
-/// Warp r has row r.
-__global__ void __launch_bounds__(kThreads)
-    rows(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ gamma,
-         const float* __restrict__ mean_of, const float* __restrict__ rstd_of, const float* __restrict__ d_y,
-         float* __restrict__ d_x) {
-  const int64_t i = (int64_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
-  if (i >= n) return;  // all lanes of the warp
-  const int lane = int(threadIdx.x) % 32;
-  const float mean = mean_of[i], rstd = rstd_of[i];
-  float sum = 0, product = 0;
-  for (int64_t j = lane; j < c; j += 32) {
-    const float g = d_y[i * c + j] * gamma[j];
-    sum += g;
-    product += g * ((x[i * c + j] - mean) * rstd);
-  }
-  sum = sum_of(sum) / float(c);
-  product = sum_of(product) / float(c);
-  for (int64_t j = lane; j < c; j += 32)
-    d_x[i * c + j] = rstd * (d_y[i * c + j] * gamma[j] - sum - (x[i * c + j] - mean) * rstd * product);
-}
+#include "kernels/layernorm_bwd/cuda/01_two_kernels_rows-inl.h"
 
-__global__ void __launch_bounds__(kThreads)
-    columns(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ mean_of,
-            const float* __restrict__ rstd_of, const float* __restrict__ d_y, float* __restrict__ d_gamma,
-            float* __restrict__ d_beta) {
-  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (j >= c) return;
-  float gamma = 0, beta = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    gamma += d_y[i * c + j] * ((x[i * c + j] - mean_of[i]) * rstd_of[i]);
-    beta += d_y[i * c + j];
-  }
-  d_gamma[j] = gamma;
-  d_beta[j] = beta;
-}
+#include "kernels/layernorm_bwd/cuda/01_two_kernels-inl.h"
 
 void run(const LayernormBwd::Args<float>& x) {
   const auto [n, c] = x.shape;

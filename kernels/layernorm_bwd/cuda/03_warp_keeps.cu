@@ -108,20 +108,7 @@ __global__ void __launch_bounds__(kThreads)
     d_x[i * c + j] = rstd * (d_y[i * c + j] * gamma[j] - sum - (x[i * c + j] - mean) * rstd * product);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    columns(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ mean_of,
-            const float* __restrict__ rstd_of, const float* __restrict__ d_y, float* __restrict__ d_gamma,
-            float* __restrict__ d_beta) {
-  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  if (j >= c) return;
-  float gamma = 0, beta = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    gamma += d_y[i * c + j] * ((x[i * c + j] - mean_of[i]) * rstd_of[i]);
-    beta += d_y[i * c + j];
-  }
-  d_gamma[j] = gamma;
-  d_beta[j] = beta;
-}
+#include "kernels/layernorm_bwd/cuda/01_two_kernels-inl.h"
 
 /// Launches the kernel that keeps no more of c features than it must.
 template <int kEach, int kKept = 1>

@@ -17,6 +17,8 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/layernorm_fwd/cpu/03_simd-inl.h"
 
+#include "kernels/layernorm_fwd/cpu/03_simd_row-inl.h"
+
 void normalize(const LayernormFwd::Args<float>& x) {
   const int64_t n = x.shape.n, c = x.shape.c;
   for (int64_t i = 0; i < n; ++i) {

@@ -17,6 +17,8 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/layernorm_fwd/cpu/03_simd-inl.h"
 
+#include "kernels/layernorm_fwd/cpu/03_simd_row-inl.h"
+
 /// Rows [i, end).
 void normalize(const LayernormFwd::Args<float>& x, int64_t i, int64_t end) {
   const int64_t c = x.shape.c;

@@ -16,33 +16,7 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 
-/// kEach neighbors, moved at once.
-template <int kEach>
-struct alignas(4 * kEach) Pack {
-  float v[kEach];
-};
-template <int kEach>
-__device__ __forceinline__ Pack<kEach> load(const float* p) {
-  if constexpr (kEach == 4) {
-    const float4 four = *reinterpret_cast<const float4*>(p);
-    return {{four.x, four.y, four.z, four.w}};
-  } else {
-    return {{*p}};
-  }
-}
-template <int kEach>
-__device__ __forceinline__ void store(float* p, const Pack<kEach>& a) {
-  if constexpr (kEach == 4)
-    *reinterpret_cast<float4*>(p) = make_float4(a.v[0], a.v[1], a.v[2], a.v[3]);
-  else
-    *p = a.v[0];
-}
-
-/// Over all lanes, in all lanes.
-__device__ __forceinline__ float sum_of(float v) {
-  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(~0U, v, by);
-  return v;
-}
+#include "kernels/common/rows/03_vectorized-inl.h"
 
 /// A row of up to 32·kEach·kKept features: lane 0 has the first kEach, lane 1 the next ..., then lane 0 again.
 template <int kEach, int kKept>

@@ -34,38 +34,6 @@ constexpr int64_t kBlockColumns = 4096;
 
 #include "kernels/matmul/cpu/06_threads-inl.h"
 
-struct Grid {
-  int64_t rows, columns;
-};
-
-/// Chooses how to cut C among threads: the grid whose largest rectangle has the fewest tiles, because the
-/// slowest thread sets the time. Among equals it takes the one whose rectangle has the shortest sides,
-/// because those are packed.
-Grid choose_grid(const Matmul::Shape& s, int64_t threads) {
-  const int64_t tile_rows = whole(s.m, kRows) / kRows;
-  const int64_t tile_columns = whole(s.n, sgemm::columns()) / sgemm::columns();
-  const auto cost = [&](int64_t rows, int64_t columns) {
-    const int64_t height = (tile_rows + rows - 1) / rows, width = (tile_columns + columns - 1) / columns;
-    return std::pair(height * width, height * kRows + width * sgemm::columns());
-  };
-  Grid best{1, 1};
-  for (int64_t rows = 1; rows <= threads; ++rows)
-    if (cost(rows, threads / rows) < cost(best.rows, best.columns)) best = {rows, threads / rows};
-  return best;
-}
-
-/// The part-th of `parts` nearly equal shares of [0, size), in whole panels, begins here.
-int64_t cut(int64_t size, int64_t panel, int64_t part, int64_t parts) {
-  return std::min(size, whole(size, panel) / panel * part / parts * panel);
-}
-
-/// As many threads as there are portions of work that take several times as long as waking a thread.
-int choose_threads(const Matmul::Shape& s) {
-  constexpr double portion = 5e5;  // operations: some microseconds
-  const double portions = 2.0 * double(s.m) * double(s.n) * double(s.k) / portion;
-  return std::max(1, int(std::min(portions, double(omp_get_max_threads()))));
-}
-
 void multiply(const Matmul::Args<float>& x) {
   const int64_t m = x.shape.m, n = x.shape.n, k = x.shape.k;
   if (k == 0) std::fill_n(x.c, m * n, 0.0F);

@@ -1,0 +1,18 @@
+// The part of layernorm_bwd.cuda.01_two_kernels that 02_one_reading and 03_warp_keeps take over as it is.
+//
+// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
+
+__global__ void __launch_bounds__(kThreads)
+    columns(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ mean_of,
+            const float* __restrict__ rstd_of, const float* __restrict__ d_y, float* __restrict__ d_gamma,
+            float* __restrict__ d_beta) {
+  const int64_t j = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (j >= c) return;
+  float gamma = 0, beta = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    gamma += d_y[i * c + j] * ((x[i * c + j] - mean_of[i]) * rstd_of[i]);
+    beta += d_y[i * c + j];
+  }
+  d_gamma[j] = gamma;
+  d_beta[j] = beta;
+}

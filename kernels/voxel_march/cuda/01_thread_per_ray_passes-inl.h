@@ -1,0 +1,43 @@
+// The part of voxel_march.cuda.01_thread_per_ray that 02_skip_words takes over as it is.
+//
+// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
+
+__global__ void __launch_bounds__(kThreads) count_pieces(Scene scene, int* __restrict__ counts) {
+  const int64_t r = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (r < scene.rays) counts[r] = march(scene, r, [](int, float, float) {});
+}
+
+/// One thread. ray_begin becomes the sum of the counts before each ray, as far as rays fit whole.
+__global__ void sum_counts(int64_t rays, int64_t capacity, const int* __restrict__ counts,
+                           int32_t* __restrict__ ray_begin) {
+  int64_t total = 0;
+  bool full = false;
+  for (int64_t r = 0; r < rays; ++r) {
+    ray_begin[r] = int32_t(total);
+    full = full || total + counts[r] > capacity;
+    if (!full) total += counts[r];
+  }
+  ray_begin[rays] = int32_t(total);
+}
+
+__global__ void __launch_bounds__(kThreads) write_pieces(Scene scene, const int32_t* __restrict__ ray_begin,
+                                                         float* __restrict__ t, float* __restrict__ delta) {
+  const int64_t r = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (r >= scene.rays || ray_begin[r] == ray_begin[r + 1]) return;
+  const int64_t begin = ray_begin[r];
+  march(scene, r, [&](int i, float from, float to) {
+    const float length = to - from;
+    t[begin + i] = from + 0.5F * length;
+    delta[begin + i] = length;
+  });
+}
+
+void run(const VoxelMarch::Args<float>& x) {
+  const int64_t rays = x.shape.rays;
+  const Scene scene{rays, int(x.shape.grid), x.origins, x.directions, x.box, x.occupancy};
+  const auto blocks = unsigned((rays + kThreads - 1) / kThreads);
+  cuda::Scratch counts(size_t(rays + 1) * sizeof(int));
+  if (rays > 0) cuda::launch(count_pieces, dim3(blocks), dim3(kThreads), 0, scene, counts.as<int>());
+  cuda::launch(sum_counts, dim3(1), dim3(1), 0, rays, x.shape.capacity, counts.as<int>(), x.ray_begin);
+  if (rays > 0) cuda::launch(write_pieces, dim3(blocks), dim3(kThreads), 0, scene, x.ray_begin, x.t, x.delta);
+}
