@@ -33,74 +33,52 @@ struct UnitLoop {
 
 #if defined(__x86_64__)
 
-/// Twelve independent sums, as the loops of float's multiply-adds have. Each is hidden from the compiler, to which
-/// twelve equal chains would be one.
-#define KLAB_TWELVE(STEP) \
-  STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
+/// Twelve independent sums of PRODUCT(sum, a, b), as the loops of float's multiply-adds have. Each is hidden from the compiler, to
+/// which twelve equal chains would be one. REGISTER: "v" for vectors of AVX-512, "x" for others.
+// clang-format off
+#define KLAB_TWELVE(STEP, OF) \
+  STEP(0, OF) STEP(1, OF) STEP(2, OF) STEP(3, OF) STEP(4, OF) STEP(5, OF) \
+  STEP(6, OF) STEP(7, OF) STEP(8, OF) STEP(9, OF) STEP(10, OF) STEP(11, OF)
+// clang-format on
+#define KLAB_STEP(k, PRODUCT) x##k = PRODUCT(x##k, a, b);
+#define KLAB_KEEP(k, REGISTER) asm volatile("" : : REGISTER(x##k));
+#define KLAB_TWELVE_SUMS(Vector, ONE, REGISTER, PRODUCT)                                                    \
+  Vector x[12];                                                                                             \
+  for (auto& v : x) {                                                                                       \
+    v = ONE;                                                                                                \
+    asm volatile("" : "+" REGISTER(v));                                                                     \
+  }                                                                                                         \
+  Vector x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5], x6 = x[6], x7 = x[7], x8 = x[8], \
+         x9 = x[9], x10 = x[10], x11 = x[11];                                                               \
+  for (int64_t i = 0; i < repeats * kSteps; ++i) {                                                          \
+    KLAB_TWELVE(KLAB_STEP, PRODUCT)                                                                         \
+  }                                                                                                         \
+  KLAB_TWELVE(KLAB_KEEP, REGISTER)
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) double dot_bf16(int64_t repeats) {
   // 1·1 + 1·(-1): sums stay as they are, and none is denormal.
   const auto a = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3F803F80));        // 1, 1
   const auto b = reinterpret_cast<__m512bh>(_mm512_set1_epi32(int(0xBF803F80U)));  // 1, -1
-  __m512 x[12];
-  for (auto& v : x) {
-    v = _mm512_set1_ps(1);
-    asm volatile("" : "+v"(v));
-  }
-  __m512 x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5], x6 = x[6], x7 = x[7], x8 = x[8],
-         x9 = x[9], x10 = x[10], x11 = x[11];
-  for (int64_t i = 0; i < repeats * kSteps; ++i) {
-#define KLAB_STEP(k) x##k = _mm512_dpbf16_ps(x##k, a, b);
-    KLAB_TWELVE(KLAB_STEP)
-#undef KLAB_STEP
-  }
-#define KLAB_KEEP(k) asm volatile("" : : "v"(x##k));
-  KLAB_TWELVE(KLAB_KEEP)
-#undef KLAB_KEEP
+  KLAB_TWELVE_SUMS(__m512, _mm512_set1_ps(1), "v", _mm512_dpbf16_ps)
   return double(repeats * kSteps) * 12 * 16 * 2 * 2;
 }
 
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) double dot_int8(int64_t repeats) {
-  const __m512i a = _mm512_set1_epi8(3),
-                b = _mm512_set1_epi32(0x01FF02FE);  // sums wrap around, which costs nothing
-  __m512i x[12];
-  for (auto& v : x) {
-    v = _mm512_set1_epi32(1);
-    asm volatile("" : "+v"(v));
-  }
-  __m512i x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5], x6 = x[6], x7 = x[7], x8 = x[8],
-          x9 = x[9], x10 = x[10], x11 = x[11];
-  for (int64_t i = 0; i < repeats * kSteps; ++i) {
-#define KLAB_STEP(k) x##k = _mm512_dpbusd_epi32(x##k, a, b);
-    KLAB_TWELVE(KLAB_STEP)
-#undef KLAB_STEP
-  }
-#define KLAB_KEEP(k) asm volatile("" : : "v"(x##k));
-  KLAB_TWELVE(KLAB_KEEP)
-#undef KLAB_KEEP
+  // Sums wrap around, which costs nothing.
+  const __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi32(0x01FF02FE);
+  KLAB_TWELVE_SUMS(__m512i, _mm512_set1_epi32(1), "v", _mm512_dpbusd_epi32)
   return double(repeats * kSteps) * 12 * 16 * 4 * 2;
 }
 
 /// The same of processors without AVX-512.
 __attribute__((target("avx2,avxvnni"))) double dot_int8_short(int64_t repeats) {
   const __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi32(0x01FF02FE);
-  __m256i x[12];
-  for (auto& v : x) {
-    v = _mm256_set1_epi32(1);
-    asm volatile("" : "+x"(v));
-  }
-  __m256i x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], x4 = x[4], x5 = x[5], x6 = x[6], x7 = x[7], x8 = x[8],
-          x9 = x[9], x10 = x[10], x11 = x[11];
-  for (int64_t i = 0; i < repeats * kSteps; ++i) {
-#define KLAB_STEP(k) x##k = _mm256_dpbusd_avx_epi32(x##k, a, b);
-    KLAB_TWELVE(KLAB_STEP)
-#undef KLAB_STEP
-  }
-#define KLAB_KEEP(k) asm volatile("" : : "x"(x##k));
-  KLAB_TWELVE(KLAB_KEEP)
-#undef KLAB_KEEP
+  KLAB_TWELVE_SUMS(__m256i, _mm256_set1_epi32(1), "x", _mm256_dpbusd_avx_epi32)
   return double(repeats * kSteps) * 12 * 8 * 4 * 2;
 }
+#undef KLAB_TWELVE_SUMS
+#undef KLAB_KEEP
+#undef KLAB_STEP
 #undef KLAB_TWELVE
 
 /// Loads tiles 0 to 3 with zeros and 4 to 7 with factors, 16 rows of 64 bytes each, and releases them at its end.
