@@ -29,6 +29,10 @@ constexpr int64_t kTile = 64;  // samples; a multiple of kVectors vectors of at 
 constexpr int64_t kPad = 16;   // columns of a weight matrix are padded to a multiple: whole vectors
 #include "kernels/mlp_bwd/cpu/05_register_tile-inl.h"
 
+#include "kernels/mlp_bwd/cpu/04_simd-inl.h"
+
+#include "kernels/mlp_bwd/cpu/06_simd_tile-inl.h"
+
 using Ahead = PrefetchRows<kTile>;
 
 /// out[rows][kTile] = w h[terms][kTile]; rows of out are out_stride floats apart.
@@ -44,10 +48,6 @@ void product(const float* w, int64_t rows, int64_t terms, const float* h, const 
     kProducts[std::min(kRows, rows - r) - 1](w, terms, h, g, out, out_stride);
   }
 }
-
-#include "kernels/mlp_bwd/cpu/04_simd-inl.h"
-
-#include "kernels/mlp_bwd/cpu/06_simd_tile-inl.h"
 
 /// One tile: forward, then back; `more`: the next one is whole. Adds to w.sums and writes d_x.
 void tile(const MlpBwd::Args<float>& x, int64_t i, int64_t count, bool more, Work& w) {
