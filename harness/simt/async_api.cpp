@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "harness/simt/async_block.h"
+#include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/peer_barrier.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -13,6 +15,9 @@ namespace klab::simt {
 namespace {
 
 AsyncBlock& block() { return running->async(); }
+
+// The rank of a block in a cluster lies above an address of the shared window, plus one: 0 is the own block.
+constexpr uint32_t kRankShift = 24;
 
 // Addresses in PTX: dynamic memory lies behind the first 1024 bytes, which the system has; static variables of the module at the
 // end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond. Multiples of 1024 are those of
@@ -34,95 +39,18 @@ StaticWindow static_window(const Executor& e) {
           holds_dynamic ? at : e.static_shared_bytes, skip};
 }
 
+/// What the running thread passes on to the block of that rank.
+AsyncClocks clocks_for(unsigned rank) {
+  if (running->trace == nullptr) return {};
+  return running->trace->released().seen_by(running->cluster->rank(), rank);
+}
+
 struct ElectSlot {
   uint32_t leader;
 };
 void tell_leader(void* const* slots, unsigned present) {
   for (unsigned i = 0; i < 32; ++i)
     if (present >> i & 1) static_cast<ElectSlot*>(slots[i])->leader = unsigned(__builtin_ctz(present));
-}
-
-/// Checks and counts a copy's side in global memory.
-void engine(const CopyInFlight& c, bool write) {
-  Trace* const trace = running->trace;
-  if (trace == nullptr) return;
-  int64_t bytes = 0, sectors = 0;
-  for (const BoxRow& row : c.rows) {
-    if (row.bytes == 0) continue;
-    trace->copy_engine_accesses(row.inside, row.bytes, write, c.pc);
-    const auto from = reinterpret_cast<uintptr_t>(row.inside);
-    bytes += row.bytes;
-    sectors += int64_t((from + row.bytes - 1) / 32 - from / 32 + 1);
-  }
-  trace->copy_engine_counts(write, c.row_bytes, bytes, sectors, c.pc);
-}
-
-/// A copy's description; checks its alignment (PTX manual, "cp.async.bulk", "cp.async.bulk.tensor").
-CopyInFlight copy_of(const void* shared, const char* name, size_t alignment, const char* file, int line,
-                     const void* pc) {
-  CopyInFlight c;
-  c.to = static_cast<char*>(const_cast<void*>(shared));
-  c.file = file;
-  c.line = line;
-  c.pc = pc;
-  if (reinterpret_cast<uintptr_t>(shared) % alignment != 0)
-    running->abandon({.kind = Kind::misaligned,
-                      .file = file,
-                      .line = line,
-                      .text = std::string(name) + ": the address in shared memory is no multiple of " +
-                              std::to_string(alignment) + " bytes"});
-  return c;
-}
-
-void in_shared(const CopyInFlight& c, size_t bytes, const char* name) {
-  if (!running->is_shared(c.to, bytes))
-    running->abandon({.kind = Kind::out_of_bounds,
-                      .file = c.file,
-                      .line = c.line,
-                      .text = std::string(name) + " of " + std::to_string(bytes) +
-                              " bytes reaches beyond the block's shared memory"});
-}
-
-CopyInFlight bulk_copy(const void* shared, const void* global, uint32_t bytes, const char* file, int line,
-                       const void* pc) {
-  CopyInFlight c = copy_of(shared, "cp.async.bulk", 16, file, line, pc);
-  if (bytes % 16 != 0 || bytes == 0 || reinterpret_cast<uintptr_t>(global) % 16 != 0)
-    running->abandon({.kind = Kind::misaligned,
-                      .file = file,
-                      .line = line,
-                      .text = "cp.async.bulk of " + std::to_string(bytes) +
-                              " bytes: the number and both addresses are multiples of 16"});
-  in_shared(c, bytes, "cp.async.bulk");
-  c.row_bytes = c.bytes = bytes;
-  c.rows = {{0, 0, bytes, static_cast<char*>(const_cast<void*>(global))}};
-  return c;
-}
-
-CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, const int* at,
-                         const char* file, int line, const void* pc) {
-  CopyInFlight c = copy_of(shared, "cp.async.bulk.tensor", 128, file, line, pc);
-  TensorShape shape;
-  const auto fails = [&](const std::string& text) {
-    running->abandon(
-        {.kind = Kind::out_of_bounds, .file = file, .line = line, .text = "cp.async.bulk.tensor " + text});
-  };
-  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || !read_tensor_map(map, shape))
-    fails("with an address at which no tensor map lies (cuTensorMapEncodeTiled makes one)");
-  if (rank != shape.rank)
-    fails("of " + std::to_string(rank) + " dimensions with a map of " + std::to_string(shape.rank));
-  c.rows = rows_of_box(shape, at, &c.row_bytes);
-  c.bytes = shape.box_bytes();
-  c.swizzle = shape.swizzle;
-  in_shared(c, c.bytes, "cp.async.bulk.tensor");
-  return c;
-}
-
-void load(CopyInFlight c, void* barrier, const char* name) {
-  Mbarrier& b = block().mbarrier_at(barrier, name, c.file, c.line);
-  engine(c, false);
-  if (running->trace != nullptr)
-    running->trace->agent_writes(c.to, c.bytes, b.agent, uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)), c.pc);
-  block().copy_issued(b, std::move(c));
 }
 
 void issue_product(void* const* slots, unsigned present) {
@@ -152,6 +80,9 @@ void commit_products(void* const* slots, unsigned present) {
 uint32_t shared_address(const void* p) {
   const auto* c = static_cast<const char*>(p);
   const Executor& e = *running;
+  if (e.cluster != nullptr)
+    if (const Cluster::Place there = e.cluster->peer_at(p); there.rank >= 0)
+      return shared_address(there.own) | uint32_t(there.rank + 1) << kRankShift;
   const size_t dynamic = size_t(c - e.dynamic_shared), off = size_t(c - e.static_shared);
   if (dynamic >= (e.arena != nullptr ? kProgramArena : e.launch->shared_bytes) &&
       off < e.static_shared_bytes) {
@@ -163,6 +94,11 @@ uint32_t shared_address(const void* p) {
 
 void* shared_pointer(uint32_t address) {
   const Executor& e = *running;
+  const unsigned rank = (address >> kRankShift) - 1;
+  if (e.cluster != nullptr && rank < e.cluster->blocks()) {
+    void* const own = shared_pointer(address & ((1U << kRankShift) - 1));
+    if (char* const p = e.cluster->at_rank(own, rank); p != nullptr) return p;
+  }
   const StaticWindow window = static_window(e);
   const size_t off = size_t(address) - window.first;
   if (address < window.first || off >= window.bytes) return e.dynamic_shared + int32_t(address - kDynamicAt);
@@ -176,13 +112,18 @@ void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
 void mbarrier_invalidate(void* p, const char* file, int line) { block().invalidate(p, file, line); }
 
 uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, const char* file, int line) {
+  if (const PeerBarrier there = peer_barrier(p, "mbarrier.arrive", file, line); there.barrier != nullptr) {
+    there.block->arrive_from_peer(*there.barrier, count, how, bytes, clocks_for(there.rank), file, line);
+    return 0;
+  }
   return block().arrive(block().mbarrier_at(p, "mbarrier.arrive", file, line), count, how, bytes, file, line);
 }
 
 void mbarrier_transact(void* p, int64_t bytes, const char* file, int line) {
-  block().transact(
-      block().mbarrier_at(p, bytes < 0 ? "mbarrier.complete_tx" : "mbarrier.expect_tx", file, line), bytes,
-      file, line);
+  const char* const name = bytes < 0 ? "mbarrier.complete_tx" : "mbarrier.expect_tx";
+  if (const PeerBarrier there = peer_barrier(p, name, file, line); there.barrier != nullptr)
+    return there.block->transact(*there.barrier, bytes, file, line);
+  block().transact(block().mbarrier_at(p, name, file, line), bytes, file, line);
 }
 
 bool mbarrier_wait(void* p, uint64_t state, const char* file, int line) {
@@ -215,33 +156,6 @@ void mbarrier_follows_copies(void* p, bool noinc, const char* file, int line) {
 void fence_proxy() {
   if (running->trace != nullptr) running->trace->proxy_fenced();
 }
-
-void bulk_load(void* shared, const void* global, uint32_t bytes, void* barrier, const char* file, int line) {
-  load(bulk_copy(shared, global, bytes, file, line, __builtin_return_address(0)), barrier, "cp.async.bulk");
-}
-
-void bulk_store(void* global, const void* shared, uint32_t bytes, const char* file, int line) {
-  const CopyInFlight c = bulk_copy(shared, global, bytes, file, line, __builtin_return_address(0));
-  engine(c, true);
-  block().store_issued(c);
-}
-
-void tensor_load(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
-                 const char* file, int line) {
-  load(tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0)), barrier,
-       "cp.async.bulk.tensor");
-}
-
-void tensor_store(const CUtensorMap* map, int rank, const int* at, const void* shared, const char* file,
-                  int line) {
-  const CopyInFlight c = tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0));
-  engine(c, true);
-  block().store_issued(c);
-}
-
-void bulk_commit() { block().bulk_commit(); }
-
-void bulk_wait(int left) { block().bulk_wait(left); }
 
 void wgmma(const Wgmma& what, const WgmmaRegisters& d, const uint32_t* a_registers, uint64_t a, uint64_t b,
            const char* file, int line) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/simt/bulk_reduce.h"
+#include "harness/simt/cluster.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -41,14 +43,34 @@ void store(const CopyInFlight& c) {
                   reinterpret_cast<const char*>(
                       swizzled(reinterpret_cast<uintptr_t>(c.to) + row.offset + at, c.swizzle)),
                   16);
-    if (row.bytes > 0) std::memcpy(row.inside, line.data() + row.lead, row.bytes);
+    if (row.bytes == 0) continue;
+    if (c.reduces)
+      reduce_in_place(row.inside, line.data() + row.lead, row.bytes, c.how, c.type);
+    else
+      std::memcpy(row.inside, line.data() + row.lead, row.bytes);
   }
 }
 
 }  // namespace
 
 AsyncBlock::AsyncBlock(Executor& executor)
-    : groups(executor), executor_(executor), registers_(executor.warps(), 0) {}
+    : groups(executor),
+      executor_(executor),
+      rank_(executor.cluster != nullptr ? executor.cluster->rank() : 0),
+      registers_(executor.warps(), 0) {}
+
+char* AsyncBlock::here(char* p) const {
+  const Cluster* c = executor_.cluster;
+  return c == nullptr || c->rank() == rank_ ? p : c->kept_at(p, rank_);
+}
+
+Mbarrier* AsyncBlock::barrier_of(const void* p, const void* now) {
+  const auto at = mbarriers_.find(p);
+  if (at == mbarriers_.end()) return nullptr;
+  uint64_t word = 0;
+  std::memcpy(&word, now, sizeof word);
+  return word == (kWord | at->second->agent) ? at->second.get() : nullptr;
+}
 
 Mbarrier& AsyncBlock::mbarrier_at(void* p, const char* what, const char* file, int line) {
   const auto at = mbarriers_.find(p);
@@ -130,6 +152,16 @@ std::string AsyncBlock::state_of(const Mbarrier& b) const {
 
 uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file,
                             int line) {
+  return arrive(b, count, how, bytes, nullptr, file, line);
+}
+
+void AsyncBlock::arrive_from_peer(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes,
+                                  const AsyncClocks& clocks, const char* file, int line) {
+  arrive(b, count, how, bytes, &clocks, file, line);
+}
+
+uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes,
+                            const AsyncClocks* clocks, const char* file, int line) {
   moved();
   if (how == Arrival::expect) transact(b, bytes, file, line);
   const uint64_t state = uint64_t(b.phase) << 32 | b.pending;
@@ -140,7 +172,7 @@ uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t by
                       .text = "mbarrier.arrive beyond the arrivals that the phase expects: " + state_of(b)});
     return state;
   }
-  if (executor_.trace != nullptr) b.open.merge(executor_.trace->released());
+  if (executor_.trace != nullptr) b.open.merge(clocks != nullptr ? *clocks : executor_.trace->released());
   b.pending -= count;
   if (how == Arrival::drop) b.expected -= count;
   end_phase_if_over(b);
@@ -219,7 +251,7 @@ bool AsyncBlock::wait(Mbarrier& b, const WaitedPhase& what, const char* file, in
 void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
   moved();
   if (!copy.rows.empty()) {
-    std::memset(copy.to, 0xFF, copy.rows.size() * copy.row_bytes);  // who does not wait reads NaNs
+    std::memset(here(copy.to), 0xFF, copy.rows.size() * copy.row_bytes);  // who does not wait reads NaNs
     const char* const end = copy.to + copy.rows.size() * copy.row_bytes;
     auto at = tiles_.lower_bound(copy.to);
     if (at != tiles_.begin() && std::prev(at)->second.end > copy.to) --at;
@@ -227,6 +259,8 @@ void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
     // A row of one piece looks the same under some swizzles, and rows shorter than a span are laid out in several ways.
     if (copy.row_bytes >= 32 && copy.rows.size() > 1) tiles_[copy.to] = {end, copy.swizzle, copy.line};
   }
+  if (copy.data != nullptr)
+    for (const AsyncCopy& piece : copy.pieces) std::memset(here(piece.to), 0xFF, piece.bytes);
   b.copies.push_back(std::move(copy));
 }
 
@@ -322,7 +356,7 @@ void AsyncBlock::set_registers(uint32_t count, bool more, const char* file, int 
           " registers, and a multiprocessor has " + std::to_string(most));
 }
 
-bool AsyncBlock::advance() {
+bool AsyncBlock::advance(bool may_time_out) {
   bool any = false, waits = false;
   for (unsigned t = 0; t < executor_.threads(); ++t) {
     Lane& l = executor_.lane_of(t / 32, t % 32);
@@ -336,7 +370,7 @@ bool AsyncBlock::advance() {
   }
   if (any) return true;
   // mbarrier.try_wait may end without its phase, after a time that the system chooses.
-  if (!waits || rounds_++ >= kRounds) return false;
+  if (!waits || !may_time_out || rounds_++ >= kRounds) return false;
   for (unsigned t = 0; t < executor_.threads(); ++t) {
     Lane& l = executor_.lane_of(t / 32, t % 32);
     if (l.state != State::blocked ||
@@ -366,6 +400,8 @@ Finding AsyncBlock::deadlock() const {
     if (&named_[id] == one->slot)
       text += ": " + std::to_string(named_[id].arrived) + " of " + std::to_string(named_[id].threads) +
               " threads have arrived at barrier " + std::to_string(id);
+  if (executor_.cluster != nullptr && one->slot == executor_.cluster->barrier())
+    text += executor_.cluster->state_of_barrier();
   if (std::string_view(one->name).starts_with("wgmma"))
     text += ": only a part of the four warps has issued the products";
   for (unsigned t = 0; t < executor_.threads(); ++t) {

@@ -21,6 +21,9 @@
 
 namespace klab::simt {
 
+enum class BulkReduce : uint8_t;
+enum class BulkType : uint8_t;
+
 /// A copy to shared memory, or the arrival of earlier cp.async, that a barrier waits for.
 struct CopyInFlight {
   char* to = nullptr;
@@ -28,8 +31,12 @@ struct CopyInFlight {
   uint32_t swizzle = 0;
   std::vector<BoxRow> rows;
   size_t bytes = 0;               // counted on the barrier
-  std::vector<AsyncCopy> pieces;  // of cp.async
+  std::vector<AsyncCopy> pieces;  // of cp.async or st.async
+  std::shared_ptr<char[]> data;   // what it copies, if that was taken when it was issued
   uint32_t arrivals = 0;
+  bool reduces = false;  // a store that combines with what is there
+  BulkReduce how{};
+  BulkType type{};
   const char* file = "";
   int line = 0;
   const void* pc = nullptr;
@@ -63,6 +70,11 @@ class AsyncBlock {
   void init(void* p, uint32_t count, const char* file, int line, const void* pc);
   void invalidate(void* p, const char* file, int line);
   uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file, int line);
+  /// The same by a thread of another block of the cluster; `clocks`: what it passes on, as this block has it.
+  void arrive_from_peer(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const AsyncClocks& clocks,
+                        const char* file, int line);
+  /// Returns the barrier that was initialized at an address, whose 8 bytes are at `now`; nullptr if there is none.
+  Mbarrier* barrier_of(const void* p, const void* now);
   void transact(Mbarrier& b, int64_t bytes, const char* file, int line);
   /// Returns whether the phase is over, and waits for it while another thread can run.
   bool wait(Mbarrier& b, const WaitedPhase& what, const char* file, int line);
@@ -78,9 +90,9 @@ class AsyncBlock {
   /// Says by which swizzle the tile at an address was written, if by another than `swizzle`; else an empty string.
   std::string other_swizzle(const void* p, unsigned swizzle) const;
 
-  /// No thread can go on: lands copies that threads wait for, or ends the waits that have a time limit. Returns whether a
-  /// thread can go on.
-  bool advance();
+  /// No thread can go on: lands copies that threads wait for, or, if it may, ends the waits that have a time limit. Returns
+  /// whether a thread can go on.
+  bool advance(bool may_time_out);
   /// Says which threads wait for what.
   Finding deadlock() const;
   /// Reports what the block leaves in flight.
@@ -107,6 +119,10 @@ class AsyncBlock {
   void land_for_phase(Mbarrier& b);
   void end_phase_if_over(Mbarrier& b);
   void carry_out(Stores& s, size_t count);
+  uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const AsyncClocks* clocks,
+                  const char* file, int line);
+  /// Returns where an address of the block's shared memory lies now: elsewhere while the block is set aside (cluster.h).
+  char* here(char* p) const;
   std::string state_of(const Mbarrier& b) const;
 
   struct Tile {
@@ -116,6 +132,7 @@ class AsyncBlock {
   };
 
   Executor& executor_;
+  unsigned rank_;                      // in its cluster
   std::map<const char*, Tile> tiles_;  // by their begin: boxes that copies have written
   std::map<const void*, std::unique_ptr<Mbarrier>> mbarriers_;
   std::map<unsigned, Stores> stores_;  // by thread

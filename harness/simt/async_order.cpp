@@ -1,6 +1,7 @@
 #include "harness/simt/async_order.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace klab::simt {
 namespace {
@@ -12,7 +13,7 @@ void raise(ThreadClocks& to, const ThreadClocks& from) {
 
 }  // namespace
 
-void AsyncClocks::merge(const AsyncClocks& from) {
+void BlockClocks::merge(const BlockClocks& from) {
   raise(agents, from.agents);
   if (from.interval < interval) return;
   if (from.interval > interval) threads.clear();
@@ -20,13 +21,33 @@ void AsyncClocks::merge(const AsyncClocks& from) {
   raise(threads, from.threads);
 }
 
-void AsyncOrder::turn_on(unsigned threads, unsigned warps, uint32_t interval) {
+void AsyncClocks::merge(const AsyncClocks& from) {
+  if (peers.size() < from.peers.size()) peers.resize(from.peers.size());
+  for (size_t rank = 0; rank < from.peers.size(); ++rank) peers[rank].merge(from.peers[rank]);
+  BlockClocks::merge(from);
+}
+
+AsyncClocks AsyncClocks::seen_by(unsigned from, unsigned to) const {
+  AsyncClocks other;
+  other.peers = peers;
+  other.peers.resize(std::max<size_t>(other.peers.size(), std::max(from, to) + 1));
+  other.peers[from] = *this;
+  static_cast<BlockClocks&>(other) = std::exchange(other.peers[to], {});
+  return other;
+}
+
+void AsyncOrder::turn_on(unsigned threads, unsigned warps, uint32_t interval, unsigned cluster,
+                         ReaderSets* sets) {
   if (on_) return;
   on_ = true;
   agents_ = 0;
-  warps_.assign(warps, AsyncClocks{interval, ThreadClocks(threads, 0), {}});
-  sets_.assign(1, {});
-  steps_.clear();
+  AsyncClocks begin;
+  begin.interval = interval;
+  begin.threads.assign(threads, 0);
+  begin.peers.resize(cluster);
+  warps_.assign(warps, begin);
+  own_sets_.clear();
+  sets_ = sets != nullptr ? sets : &own_sets_;
   fences_.clear();
 }
 
@@ -46,9 +67,16 @@ AsyncClocks& AsyncOrder::of(unsigned warp, uint32_t interval) {
 }
 
 void AsyncOrder::all_met(uint32_t interval) {
-  ThreadClocks agents;
-  for (const AsyncClocks& c : warps_) raise(agents, c.agents);
-  for (unsigned w = 0; w < warps_.size(); ++w) of(w, interval).agents = agents;
+  AsyncClocks all;
+  for (const AsyncClocks& c : warps_) {
+    raise(all.agents, c.agents);
+    if (all.peers.size() < c.peers.size()) all.peers.resize(c.peers.size());
+    for (size_t rank = 0; rank < c.peers.size(); ++rank) all.peers[rank].merge(c.peers[rank]);
+  }
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    of(w, interval).agents = all.agents;
+    warps_[w].peers = all.peers;
+  }
 }
 
 bool AsyncOrder::is_over(unsigned warp, uint32_t interval, uint16_t who, uint16_t sync) const {
@@ -57,28 +85,62 @@ bool AsyncOrder::is_over(unsigned warp, uint32_t interval, uint16_t who, uint16_
   return c.interval == interval && covers(c.threads, who, sync);
 }
 
-AsyncOrder::Reader AsyncOrder::as_reader(uint16_t who, uint16_t sync) {
-  if (is_agent(who)) return {who, sync, 0};
-  if ((who & Cell::kWarp) != 0) return {who, sync, ~0U};
-  return {uint16_t(Cell::kWarp | who / 32U), sync, 1U << (who % 32)};
+bool AsyncOrder::covers(const BlockClocks& c, uint32_t interval, uint16_t who, uint16_t sync) {
+  if (is_agent(who)) return covers(c.agents, who & 0xFFFU, sync);
+  if (interval != c.interval) return interval < c.interval;
+  if ((who & Cell::kWarp) == 0) return covers(c.threads, who, sync);
+  const unsigned first = (who & 0xFFU) * 32;
+  for (unsigned t = first; t < std::min<size_t>(first + 32, c.threads.size()); ++t)
+    if (!covers(c.threads, t, sync)) return false;
+  return who < Cell::kGrid && first < c.threads.size();
 }
 
-uint16_t AsyncOrder::add_reader(uint16_t reader, uint16_t sync, uint16_t who, uint16_t now) {
+bool AsyncOrder::is_over_in(unsigned rank, unsigned warp, uint32_t interval, uint16_t who,
+                            uint16_t sync) const {
+  const std::vector<BlockClocks>& peers = warps_[warp].peers;
+  return rank < peers.size() && covers(peers[rank], interval, who, sync);
+}
+
+bool AsyncOrder::is_over_in(unsigned rank, uint32_t interval, uint16_t who, uint16_t sync) const {
+  for (unsigned w = 0; w < warps_.size(); ++w)
+    if (is_over_in(rank, w, interval, who, sync)) return true;
+  return false;
+}
+
+namespace {
+
+ReaderSets::Reader as_reader(const ReaderSets::Reading& r) {
+  if (AsyncOrder::is_agent(r.who)) return {r.who, r.sync, 0, r.interval};
+  if ((r.who & Cell::kWarp) != 0) return {r.who, r.sync, ~0U, r.interval};
+  return {uint16_t(Cell::kWarp | r.who / 32U), r.sync, 1U << (r.who % 32), r.interval};
+}
+
+}  // namespace
+
+void ReaderSets::clear() {
+  sets_.assign(1, {});
+  steps_.clear();
+}
+
+uint16_t ReaderSets::add(const Reading& before, const Reading& more) {
   constexpr size_t kMostSets = 60000;
-  const uint64_t step = uint64_t(reader) << 48 | uint64_t(sync) << 32 | uint64_t(who) << 16 | now;
+  const Step step{
+      uint64_t(before.who) << 48 | uint64_t(before.sync) << 32 | uint64_t(more.who) << 16 | more.sync,
+      uint64_t(before.interval) << 32 | more.interval};
   if (const auto at = steps_.find(step); at != steps_.end()) return at->second;
   std::vector<Reader> all;
-  if (reader == kSeveral)
-    all = sets_[sync];
+  if (before.who == AsyncOrder::kSeveral)
+    all = sets_[before.sync];
   else
-    all.push_back(as_reader(reader, sync));
-  const Reader more = as_reader(who, now);
-  const auto at = std::ranges::find(all, more.who, &Reader::who);
+    all.push_back(as_reader(before));
+  const Reader one = as_reader(more);
+  const auto at = std::ranges::find_if(
+      all, [&](const Reader& r) { return r.who == one.who && r.interval == one.interval; });
   if (at == all.end()) {
-    all.push_back(more);
+    all.push_back(one);
   } else {
-    at->sync = std::max(at->sync, more.sync);
-    at->lanes |= more.lanes;
+    at->sync = std::max(at->sync, one.sync);
+    at->lanes |= one.lanes;
   }
   // With too many sets the empty one is taken: its readers count as over.
   const auto number = uint16_t(sets_.size() < kMostSets ? sets_.size() : 0);
@@ -97,6 +159,12 @@ void AsyncOrder::fenced(const AsyncClocks& covered) {
 bool AsyncOrder::is_fenced(uint32_t interval, uint16_t thread, uint16_t sync) const {
   return std::ranges::any_of(fences_, [=](const AsyncClocks& f) {
     return f.interval > interval || (f.interval == interval && covers(f.threads, thread, sync));
+  });
+}
+
+bool AsyncOrder::is_fenced_in(unsigned rank, uint32_t interval, uint16_t thread, uint16_t sync) const {
+  return std::ranges::any_of(fences_, [=](const AsyncClocks& f) {
+    return rank < f.peers.size() && covers(f.peers[rank], interval, thread, sync);
   });
 }
 

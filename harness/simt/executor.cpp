@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "harness/simt/async_block.h"
+#include "harness/simt/cluster.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
@@ -84,6 +85,7 @@ void Executor::fiber_main(ctx::transfer_t from) {
       self->launch->call(self->launch->kernel, self->launch->parameters);
       Lane* ended = self->lane;
       ended->state = State::done;
+      if (self->cluster != nullptr) self->cluster->thread_ended(*ended);
       self->progress_ = self->steps_;
       ended->fiber = nullptr;
       self->lane = self->next_fresh(ended->warp);
@@ -206,6 +208,7 @@ void Executor::begin_block() {
     l.spins = 0;
     l.spin_at = nullptr;
     l.fenced = false;
+    l.waited_for_launch = false;
     l.plain_reads = {};
     l.frames.clear();
     l.copies.clear();
@@ -224,18 +227,27 @@ void Executor::begin_block() {
 
 bool Executor::run_block() {
   const unsigned from = unsigned(mixed(options_.seed + block_number) % std::max(1U, warps()));
+  constexpr unsigned kRoundsInCluster = 8;  // before other blocks go on, if threads yield
+  unsigned rounds = 0;
   for (;;) {
-    bool moved = false;
-    for (unsigned w = 0; w < warps(); ++w) moved = run_warp((w + from) % warps()) || moved;
+    bool moved = false, yielded = false;
+    for (unsigned w = 0; w < warps(); ++w) {
+      moved = run_warp((w + from) % warps()) || moved;
+      yielded = yielded || yielded_;
+    }
+    if (cluster != nullptr) cluster->moved = cluster->moved || moved;
     if (release_barrier()) continue;
     unsigned done = 0;
     for (unsigned t = 0; t < threads_; ++t) done += lanes_[t].state == State::done;
     if (done == threads_) break;
+    if (cluster != nullptr && moved && yielded && ++rounds >= kRoundsInCluster) return false;
     if (moved) continue;
-    if (async_ != nullptr && async_->advance()) continue;
+    if (async_ != nullptr && async_->advance(cluster == nullptr || cluster->may_time_out)) continue;
     if (all_at_grid()) return false;
+    if (cluster != nullptr) return false;
     stuck();
   }
+  if (cluster != nullptr && trace != nullptr) trace->check_uses_by_peers();
   if (async_ != nullptr) async_->block_ended();
   if (trace != nullptr) trace->block_ended();
   return true;

@@ -23,9 +23,11 @@ namespace klab::simt {
 
 struct Lane;
 class AsyncBlock;
+class Cluster;
 class Trace;
 class GridRun;
 struct BlockResult;
+struct ClusterBlock;
 
 // threadIdx, blockIdx, blockDim and gridDim of the running thread, for programs (language.h).
 extern "C" {
@@ -80,9 +82,10 @@ struct alignas(64) Lane {
   int line = 0;
   Vote vote = Vote::sync;
   int predicate = 0;
-  bool timed_out = false;  // its wait has ended without what it waited for (wait_until_woken)
-  uint32_t fenced_at = 0;  // interval of its last fence for the device; 0: none
-  bool fenced = false;     // has executed a fence of any scope
+  bool timed_out = false;          // its wait has ended without what it waited for (wait_until_woken)
+  uint32_t fenced_at = 0;          // interval of its last fence for the device; 0: none
+  bool fenced = false;             // has executed a fence of any scope
+  bool waited_for_launch = false;  // griddepcontrol.wait
   // Plain reads of words that atomics of other threads have written, the last ones in turn.
   struct PlainRead {
     const char* word = nullptr;
@@ -122,6 +125,8 @@ class Executor {
   void run(const Launch& launch, const std::string& kernel, const Options& options, Trace* trace);
   /// Runs blocks of a grid on one of several threads, until none are left.
   void work_on(GridRun& grid);
+  /// Runs the blocks of a grid of clusters, one cluster after the other.
+  void work_on_clusters(GridRun& grid);
   /// Takes the memory for blocks' shared variables from the kernel's module. Must be called on the thread
   /// that runs them.
   void attach(const Launch& launch);
@@ -177,8 +182,9 @@ class Executor {
   char* static_shared = nullptr;  // this thread's copy for the kernel's module
   size_t static_shared_bytes = 0;
   uint64_t block_number = 0;
-  GridRun* grid = nullptr;  // grid whose blocks this thread shares with others; nullptr when it runs alone
-  uint64_t turn = 0;        // of the block: number of blocks before it
+  Cluster* cluster = nullptr;  // that runs; nullptr: the blocks are alone
+  GridRun* grid = nullptr;     // grid whose blocks this thread shares with others; nullptr when it runs alone
+  uint64_t turn = 0;           // of the block: number of blocks before it
   // The structure that the running access reads or writes in pieces; bytes 0: it is one piece.
   struct Aggregate {
     const char* begin = nullptr;
@@ -206,6 +212,10 @@ class Executor {
   void prepare(const Launch& what, const std::string& kernel, const Options& options, Trace* with);
   void run_alone(Session& session, Trace* with);
   void run_one_of(GridRun& grid, BlockResult& result);
+  void run_cluster();
+  void set_aside(ClusterBlock& to);
+  void take_up(unsigned rank);
+  void running_no_more();
   void wait_for_turn();
   [[noreturn]] void give_up();
   bool is_the_blocks(const void* p) const;
@@ -214,7 +224,8 @@ class Executor {
   /// A block that waits for the others of its grid: its threads, shared memory and trace.
   struct Parked;
   void begin_block();
-  /// Runs until all threads have ended (true) or wait for the grid (false).
+  /// Runs until all threads have ended (true) or wait for the grid (false). In a cluster also until only other blocks can
+  /// let a thread go on, or until its threads have run for long (false).
   bool run_block();
   void take_block(uint64_t number);
   void run_together(const std::vector<uint64_t>& blocks);

@@ -33,7 +33,14 @@ void stop_adding() {
   for (int k = 0; k < kTries && adding != 0; ++k) usleep(1000);
 }
 
-BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed) : blocks_(blocks) {
+BlockOrder::BlockOrder(const unsigned (&grid)[3], const unsigned (&cluster)[3], uint64_t seed)
+    : BlockOrder(uint64_t(grid[0]) * grid[1] * grid[2] / (uint64_t(cluster[0]) * cluster[1] * cluster[2]),
+                 seed) {
+  std::copy(grid, grid + 3, grid_);
+  std::copy(cluster, cluster + 3, cluster_);
+}
+
+BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed) : units_(blocks) {
   // Maps n -> n·step + begin with step and blocks coprime.
   step_ = blocks > 2 ? mixed(seed) % blocks | 1 : 1;
   const auto coprime = [](uint64_t a, uint64_t b) {
@@ -45,7 +52,15 @@ BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed) : blocks_(blocks) {
 }
 
 uint64_t BlockOrder::operator[](uint64_t n) const {
-  return uint64_t((__extension__(unsigned __int128)(n) * step_ + begin_) % blocks_);
+  const uint64_t rank = n % cluster_blocks();
+  const auto unit =
+      uint64_t((__extension__(unsigned __int128)(n / cluster_blocks()) * step_ + begin_) % units_);
+  if (cluster_blocks() == 1) return unit;
+  const uint64_t across = grid_[0] / cluster_[0], down = grid_[1] / cluster_[1];
+  const uint64_t x = unit % across * cluster_[0] + rank % cluster_[0],
+                 y = unit / across % down * cluster_[1] + rank / cluster_[0] % cluster_[1],
+                 z = unit / across / down * cluster_[2] + rank / cluster_[0] / cluster_[1];
+  return x + grid_[0] * (y + grid_[1] * z);
 }
 
 bool is_watched(uint64_t n, double share) {
@@ -58,6 +73,16 @@ GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile
       session(s),
       traced(profile != nullptr),
       order(uint64_t(l.grid[0]) * l.grid[1] * l.grid[2], s.options().seed),
+      profile_(profile),
+      first_interval_(Trace::new_intervals(1)) {}
+
+GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile,
+                 const unsigned (&cluster)[3])
+    : launch(l),
+      kernel(std::move(name)),
+      session(s),
+      traced(profile != nullptr),
+      order(l.grid, cluster, s.options().seed),
       profile_(profile),
       first_interval_(Trace::new_intervals(1)) {}
 
@@ -88,6 +113,21 @@ bool GridRun::take(Turn& turn, size_t edges_known) {
   turn.edges = flow_.known();
   turn.news.assign(flow_.edges().begin() + std::ptrdiff_t(std::min(edges_known, turn.edges)),
                    flow_.edges().begin() + std::ptrdiff_t(turn.edges));
+  return true;
+}
+
+bool GridRun::take_cluster(std::vector<Turn>& turns, size_t edges_known) {
+  const std::lock_guard lock(mutex_);
+  if (next_ >= order.size() || is_over(next_)) return false;
+  const uint64_t blocks = order.cluster_blocks();
+  Turn one{.watched = traced && is_watched(next_ / blocks, session.options().share)};
+  if (one.watched && KnownFlow::begins_wave(watched_taken_ / blocks)) flow_.begin_wave();
+  one.edges = flow_.known();
+  one.news.assign(flow_.edges().begin() + std::ptrdiff_t(std::min(edges_known, one.edges)),
+                  flow_.edges().begin() + std::ptrdiff_t(one.edges));
+  turns.assign(blocks, one);
+  for (Turn& turn : turns) turn.number = next_++;
+  watched_taken_ += one.watched ? blocks : 0;
   return true;
 }
 

@@ -36,12 +36,17 @@ uint64_t mixed(uint64_t x);
 class BlockOrder {
  public:
   BlockOrder(uint64_t blocks, uint64_t seed);
+  /// In clusters: their blocks follow each other by rank.
+  BlockOrder(const unsigned (&grid)[3], const unsigned (&cluster)[3], uint64_t seed);
   /// Returns the number of the block that runs in turn n.
   uint64_t operator[](uint64_t n) const;
-  uint64_t size() const { return blocks_; }
+  uint64_t size() const { return units_ * cluster_blocks(); }
+  const unsigned (&cluster_size() const)[3] { return cluster_; }
+  unsigned cluster_blocks() const { return cluster_[0] * cluster_[1] * cluster_[2]; }
 
  private:
-  uint64_t blocks_, step_, begin_;
+  uint64_t units_, step_ = 1, begin_ = 0;  // blocks or clusters
+  unsigned grid_[3] = {1, 1, 1}, cluster_[3] = {1, 1, 1};
 };
 
 /// Returns whether the block with that turn is watched, when only a share of the blocks is. Watched blocks
@@ -70,6 +75,8 @@ struct BlockResult {
 class GridRun {
  public:
   GridRun(const Launch& launch, std::string kernel, Session& session, Profile* profile);
+  GridRun(const Launch& launch, std::string kernel, Session& session, Profile* profile,
+          const unsigned (&cluster)[3]);
 
   const Launch& launch;
   const std::string kernel;
@@ -86,6 +93,8 @@ class GridRun {
   };
   /// Takes the next block, once it may begin. Returns false if there is none.
   bool take(Turn& turn, size_t edges_known);
+  /// Takes the blocks of the next cluster, for the only host thread that runs the grid.
+  bool take_cluster(std::vector<Turn>& turns, size_t edges_known);
   /// Waits until all earlier blocks have ended. Returns false if the launch ends before this block.
   bool wait_for(uint64_t turn);
   bool is_over(uint64_t turn) const { return turn > last_.load(std::memory_order_relaxed); }

@@ -1,8 +1,9 @@
-// mma.sync and ldmatrix. Which lane holds which element follows the PTX manual (sections "Matrix fragments
-// for mma.m16n8k16", "...m16n8k8", "...m16n8k32" and "ldmatrix").
+// mma.sync, ldmatrix and stmatrix. Which lane holds which element follows the PTX manual (sections "Matrix fragments
+// for mma.m16n8k16", "...m16n8k8", "...m16n8k32", "ldmatrix" and "stmatrix").
 #include <bit>
 #include <cstring>
 
+#include "harness/simt/cluster_api.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/matrix_fp8.h"
 #include "reference/formats.h"
@@ -149,6 +150,25 @@ void distribute(void* const* slots, unsigned present) {
   }
 }
 
+/// The other direction: `r` holds what a lane gives.
+void collect(void* const* slots, unsigned present) {
+  const auto& one = *static_cast<LoadSlot*>(slots[unsigned(__builtin_ctz(present))]);
+  for (int j = 0; j < one.matrices; ++j) {
+    uint16_t m[8][8];
+    std::memset(m, 0xFF, sizeof m);
+    for (int lane = 0; lane < 32; ++lane) {
+      if ((present >> lane & 1) == 0) continue;
+      const int i = lane >> 2, k = (lane & 3) * 2;
+      const uint32_t both = static_cast<LoadSlot*>(slots[lane])->r[j];
+      (one.transposed ? m[k][i] : m[i][k]) = uint16_t(both);
+      (one.transposed ? m[k + 1][i] : m[i][k + 1]) = uint16_t(both >> 16);
+    }
+    for (int i = 0; i < 8; ++i)
+      if (present >> (8 * j + i) & 1)
+        std::memcpy(const_cast<void*>(static_cast<LoadSlot*>(slots[8 * j + i])->row), m[i], 16);
+  }
+}
+
 }  // namespace
 
 void mma_16_8(MatrixType type, float* d, const uint32_t* a, const uint32_t* b, const float* c,
@@ -179,6 +199,13 @@ void load_matrix(uint32_t* r, int matrices, bool transposed, const void* row, co
     touch_from(row, 16, false, __builtin_return_address(0));
   LoadSlot slot{r, matrices, transposed, row};
   running->wait_for_lanes(Meeting::matrix, ~0u, &slot, distribute, "ldmatrix", file, line);
+}
+
+void store_matrix(uint32_t* r, int matrices, bool transposed, void* row, const char* file, int line) {
+  if (running->trace != nullptr && int(running->lane->lane) < 8 * matrices)
+    touch_from(row, 16, true, __builtin_return_address(0));
+  LoadSlot slot{r, matrices, transposed, row};
+  running->wait_for_lanes(Meeting::matrix, ~0u, &slot, collect, "stmatrix", file, line);
 }
 
 }  // namespace klab::simt

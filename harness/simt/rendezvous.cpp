@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "harness/simt/async_block.h"
+#include "harness/simt/cluster.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/memory.h"
@@ -121,7 +122,7 @@ void Executor::stuck() {
   f.kernel = kernel_;
   if (std::any_of(lanes_.begin(), lanes_.begin() + threads_,
                   [](const Lane& l) { return l.state == State::blocked; })) {
-    f = async_->deadlock();
+    f = async().deadlock();
   } else if (one == nullptr) {
     f.kind = Kind::deadlock;
     f.text = "no thread can go on";
@@ -220,6 +221,7 @@ bool Executor::wake(const void* what) {
     l.state = State::ready;
     any = true;
   }
+  if (cluster != nullptr) any = cluster->wake(what) || any;
   return any;
 }
 
@@ -264,7 +266,8 @@ void Executor::turn_ends(const void* pc) {
   turn_ = steps_ + kTurn;
   if (grid != nullptr && grid->is_over(turn)) give_up();
   constexpr unsigned kPatience = 64;
-  turns_waited_ = trace != nullptr && !launch->cooperative && all_wait() ? turns_waited_ + 1 : 0;
+  turns_waited_ =
+      trace != nullptr && !launch->cooperative && cluster == nullptr && all_wait() ? turns_waited_ + 1 : 0;
   if (turns_waited_ >= kPatience) spins_for_ever();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a traced thread yields elsewhere

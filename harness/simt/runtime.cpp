@@ -10,8 +10,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "harness/simt/cluster.h"
+#include "harness/simt/cluster_api.h"
 #include "harness/simt/crew.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
@@ -104,7 +107,55 @@ uint64_t run_beside(const Launch& l, const std::string& kernel, Session& session
   return grid.watched_blocks();
 }
 
+/// Runs blocks in clusters on this thread; returns how many were watched.
+uint64_t run_clusters(const Launch& l, const std::string& kernel, Session& session, Profile* profile,
+                      const unsigned (&size)[3]) {
+  GridRun grid(l, kernel, session, profile, size);
+  executor().work_on_clusters(grid);
+  if (grid.error()) std::rethrow_exception(grid.error());
+  if (grid.fatal()) throw Error(cuda_name_of(*grid.fatal()), grid.fatal()->describe());
+  return grid.watched_blocks();
+}
+
+void check_clusters(const Launch& l, const std::string& kernel, const unsigned (&size)[3],
+                    bool non_portable) {
+  const uint64_t blocks = uint64_t(size[0]) * size[1] * size[2];
+  const auto bad = [&](const std::string& why) {
+    throw Error("cudaErrorInvalidClusterSize",
+                "invalid cluster size: kernel " + kernel + " in clusters of " + sizes(size) + why);
+  };
+  if (blocks == 0) bad(" blocks: no dimension may be 0");
+  if (device_limits().compute_capability < 90)
+    bad(std::string(" blocks: ") + device_limits().name + " has none, they need compute capability 9.0");
+  if (blocks > kMostOfCluster)
+    bad(" = " + std::to_string(blocks) + " blocks; at most " + std::to_string(kMostOfCluster) + " fit");
+  if (blocks > kPortableCluster && !non_portable)
+    bad(" = " + std::to_string(blocks) + " blocks; more than " + std::to_string(kPortableCluster) +
+        " need cudaFuncAttributeNonPortableClusterSizeAllowed");
+  for (int d = 0; d < 3; ++d)
+    if (l.grid[d] % size[d] != 0) bad(" blocks: a grid of " + sizes(l.grid) + " is no multiple of that");
+  if (l.cooperative)
+    throw Error("cudaErrorNotSupported",
+                "kernel " + kernel + ": a cooperative launch in clusters is not modeled on the host");
+}
+
+/// Size of the clusters of the launch that begins, set by launch_clusters().
+struct InClusters {
+  const unsigned (*size)[3];
+  bool non_portable;
+};
+thread_local const InClusters* in_clusters = nullptr;
+
 }  // namespace
+
+void launch_clusters(const Launch& what, const unsigned (&size)[3], bool non_portable) {
+  const InClusters clusters{&size, non_portable};
+  const struct Set {
+    explicit Set(const InClusters* one) { in_clusters = one; }
+    ~Set() { in_clusters = nullptr; }
+  } set{&clusters};
+  launch(what);
+}
 
 void allow_shared(const void* kernel, size_t bytes) {
   const DeviceLimits& device = device_limits();
@@ -122,6 +173,8 @@ void launch(const Launch& l) {
   const std::string kernel = function_name(l.kernel);
   const size_t static_bytes = static_shared_bytes(l.kernel);
   check_launch(l, kernel, static_bytes);
+  const InClusters* const clusters = std::exchange(in_clusters, nullptr);
+  if (clusters != nullptr) check_clusters(l, kernel, *clusters->size, clusters->non_portable);
   const Module* module = module_at(l.kernel);
   executor().attach(l);
   Profile* profile = nullptr;
@@ -134,8 +187,9 @@ void launch(const Launch& l) {
   }
   std::vector<Site> before;
   if (profile != nullptr && session.options().share < 1) before = profile->sites();
-  const uint64_t watched = threads_for(l, session.options()) > 1 ? run_beside(l, kernel, session, profile)
-                                                                 : run_alone(l, kernel, session, profile);
+  const uint64_t watched = clusters != nullptr ? run_clusters(l, kernel, session, profile, *clusters->size)
+                           : threads_for(l, session.options()) > 1 ? run_beside(l, kernel, session, profile)
+                                                                   : run_alone(l, kernel, session, profile);
   if (profile != nullptr && session.options().share < 1) {
     const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
     profile->scale(before, blocks / double(watched));
@@ -318,8 +372,9 @@ float atomic_f32(Atomic how, float* p, float value) {
   const Executor& ex = *running;
   const auto* at = reinterpret_cast<const char*>(p);
   const auto within = [at](const char* from, size_t bytes) { return at >= from && at < from + bytes; };
-  const bool shared =
-      within(ex.static_shared, ex.static_shared_bytes) || within(ex.dynamic_shared, ex.launch->shared_bytes);
+  const bool shared = within(ex.static_shared, ex.static_shared_bytes) ||
+                      within(ex.dynamic_shared, ex.launch->shared_bytes) ||
+                      (ex.cluster != nullptr && ex.cluster->peer_at(p).rank >= 0);
   if (shared || (int(how) & ~kConstantOperand) != int(Atomic::add))
     return update(how, p, value, 0.0f, __builtin_return_address(0));
   return update(how, p, without_denormals(value), 0.0f, __builtin_return_address(0), true);

@@ -85,6 +85,7 @@ std::string encode_tiled(CUtensorMap* map, const TensorTiling& t) {
   s.rank = uint8_t(t.rank);
   s.element = uint8_t(element_bytes(t.type));
   s.swizzle = uint8_t(t.swizzle);
+  s.type = uint8_t(t.type);
   s.address = reinterpret_cast<uintptr_t>(t.address);
   for (unsigned d = 0; d < t.rank; ++d) {
     s.box[d] = uint16_t(t.box[d]);
@@ -101,6 +102,71 @@ std::string encode_tiled(CUtensorMap* map, const TensorTiling& t) {
 bool read_tensor_map(const CUtensorMap* map, TensorShape& shape) {
   std::memcpy(static_cast<void*>(&shape), map, sizeof shape);
   return shape.mark == kMark && shape.rank >= 1 && shape.rank <= kMostDimensions;
+}
+
+std::string replace_address(CUtensorMap* map, void* address) {
+  TensorShape s;
+  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % 64 != 0 || !read_tensor_map(map, s))
+    return "tensorMap is no map that cuTensorMapEncodeTiled has made";
+  if (address == nullptr || reinterpret_cast<uintptr_t>(address) % 16 != 0)
+    return "globalAddress must be a multiple of 16 bytes";
+  s.address = reinterpret_cast<uintptr_t>(address);
+  std::memcpy(static_cast<void*>(map), &s, sizeof s);
+  return "";
+}
+
+std::string replace_field(CUtensorMap* map, MapField field, unsigned ordinal, uint64_t value) {
+  TensorShape s;
+  if (!read_tensor_map(map, s)) return "at an address at which no tensor map lies";
+  const auto number = std::to_string(value);
+  const unsigned dimensions = field == MapField::global_stride ? kMostDimensions - 1 : kMostDimensions;
+  if (ordinal >= dimensions) return "of dimension " + std::to_string(ordinal) + ": there is none";
+  switch (field) {
+    case MapField::global_address:
+      if (value == 0 || value % 16 != 0) return "global_address: it must be a multiple of 16 bytes";
+      s.address = value;
+      break;
+    case MapField::rank:  // counted from zero
+      if (value >= kMostDimensions) return "rank " + number + ": it must be 0 to 4, one less than the rank";
+      s.rank = uint8_t(value + 1);
+      break;
+    case MapField::box_dim:
+      if (value < 1 || value > 256) return "box_dim " + number + ": it must be 1 to 256";
+      s.box[ordinal] = uint16_t(value);
+      break;
+    case MapField::global_dim:
+      if (value < 1 || value > uint64_t(1) << 32) return "global_dim " + number + ": it must be 1 to 2^32";
+      s.last[ordinal] = uint32_t(value - 1);
+      break;
+    case MapField::global_stride:
+      if (value % 16 != 0 || value >= uint64_t(1) << 40)
+        return "global_stride " + number + ": it must be a multiple of 16 bytes below 2^40";
+      s.strides[ordinal] = uint32_t(value / 16);
+      break;
+    case MapField::element_stride:
+      if (value < 1 || value > 8) return "element_stride " + number + ": it must be 1 to 8";
+      s.steps[ordinal] = uint8_t(value);
+      break;
+    case MapField::elemtype: {
+      const auto type = CUtensorMapDataType(value);
+      if (element_bytes(type) == 0) return "elemtype " + number + ": it is not known";
+      s.type = uint8_t(value);
+      s.element = uint8_t(element_bytes(type));
+      break;
+    }
+    case MapField::swizzle_mode:
+      if (value > CU_TENSOR_MAP_SWIZZLE_128B)
+        return "swizzle_mode " + number + ": it is not modeled on the host";
+      s.swizzle = uint8_t(value);
+      break;
+    case MapField::interleave_layout:
+    case MapField::fill_mode:
+      if (value != 0) return "interleave_layout or fill_mode " + number + ": it is not modeled on the host";
+      break;
+  }
+  s.changed = 1;
+  std::memcpy(static_cast<void*>(map), &s, sizeof s);
+  return "";
 }
 
 std::vector<BoxRow> rows_of_box(const TensorShape& s, const int* at, size_t* row_bytes) {

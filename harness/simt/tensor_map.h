@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/simt/cluster_api.h"
 #include "harness/simt/tensor_map_types.h"
 
 namespace klab::simt {
@@ -33,9 +34,11 @@ std::string encode_tiled(CUtensorMap* map, const TensorTiling& what);
 /// A map's content.
 struct TensorShape {
   uint32_t mark = 0;  // tells a map from other memory
-  uint8_t rank = 0, element = 0 /* bytes */, swizzle = 0, steps[kMostDimensions] = {};
+  uint8_t rank = 0, element = 0 /* bytes */, swizzle = 0, type = 0 /* CUtensorMapDataType */;
+  uint8_t steps[kMostDimensions] = {};
   uint16_t box[kMostDimensions] = {};
   uint64_t address = 0;
+  uint8_t changed = 0;                         // by tensormap.replace, and not acquired since
   uint32_t last[kMostDimensions] = {};         // size - 1
   uint32_t strides[kMostDimensions - 1] = {};  // in 16 bytes
 
@@ -45,6 +48,12 @@ struct TensorShape {
 
 /// Reads a map; false if the memory does not hold one.
 bool read_tensor_map(const CUtensorMap* map, TensorShape& shape);
+
+/// Changes the address of a map's tensor. Returns an empty string, or the rule that is broken (the map stays as it is).
+std::string replace_address(CUtensorMap* map, void* address);
+
+/// Changes a field of a map, of dimension `ordinal` where there are several. Returns an empty string, or why it cannot.
+std::string replace_field(CUtensorMap* map, MapField field, unsigned ordinal, uint64_t value);
 
 /// A row of a box: neighbors in the tensor and, before the swizzle, in shared memory.
 struct BoxRow {

@@ -40,6 +40,7 @@ void SharedShadow::forget() {
 
 void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
   grid_ = nullptr;
+  cluster_ = nullptr;
   begins(executor, session, profile, launch);
   interval_ = next_interval();
   launch_is_behind(interval_);
@@ -109,6 +110,9 @@ void Trace::block_begins() {
   acquired_.clear();
   fences_ = fences_before_ = {};
   async_.turn_off();
+  if (cluster_ != nullptr) turn_on_async();
+  uses_.clear();
+  waited_for_launch_ = block_waited_for_launch_ = false;
   barriers_ = 0;
   accesses_.assign(executor_->threads(), 0);
 }
@@ -134,6 +138,7 @@ void Trace::barrier_passed(const char*, int) {
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
   if (async_.on()) async_.all_met(interval_);
+  block_waited_for_launch_ = waited_for_launch_;
 }
 
 void Trace::warp_synchronized(unsigned warp, unsigned present) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@
 #include "harness/simt/split_cells.h"
 
 namespace klab::simt {
+
+class Cluster;
 
 /// Shadow of a block's shared memory, static or dynamic. Cleared after each block.
 class SharedShadow {
@@ -72,6 +75,8 @@ enum Access : uint8_t {
 struct EarlierWork {
   uint32_t first, end;  // its intervals
   std::string what;     // "kernel fill, launched at line 9,"
+  bool until_wait =
+      false;  // a thread that has waited for the launch before (griddepcontrol.wait) is behind it
 };
 /// The place of a launch among the work of streams. nullptr: all earlier work is over.
 struct InStreams {
@@ -79,6 +84,8 @@ struct InStreams {
   std::string at;                      // " at line 9"
 };
 extern const InStreams* in_streams;
+/// A thread of the running launch has executed griddepcontrol.wait.
+extern std::atomic<bool> launch_before_was_waited_for;
 
 class Trace {
  public:
@@ -131,19 +138,32 @@ class Trace {
   bool comes_before_me(const AsyncOrder::Moment& moment) const;
   /// Checks a read by an agent of shared memory, whole words, ordered as the running thread's accesses are. The first error is
   /// reported at `file`:`line`, and ends the check: false.
+  /// `owner`: of the agent, if that is another block of the cluster.
   bool agent_reads(const char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc,
-                   const char* file, int line);
+                   const char* file, int line, Trace* owner = nullptr);
   /// Checks the write that initializes a barrier, which is not counted.
   void barrier_written(char* p, const void* pc);
   /// Checks the issue of a copy to shared memory; the data are in flight until agent_landed().
-  void agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc);
+  /// `owner`: of the memory and of the agent, if that is another block of the cluster, which has the address `p`.
+  void agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc,
+                    Trace* owner = nullptr);
   /// The same for a copy in flight that the running thread has issued itself.
   void agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync);
   void agent_landed(char* p, size_t bytes, uint16_t sync);
   /// Checks an access of the copy engine to neighbors in global memory.
-  void copy_engine_accesses(const char* p, size_t bytes, bool write, const void* pc);
+  void copy_engine_accesses(const char* p, size_t bytes, bool write, const void* pc, bool atomic = false);
   /// Counts a copy: its bytes and sectors of global memory. `width`: bytes of a row.
   void copy_engine_counts(bool write, size_t width, int64_t bytes, int64_t sectors, const void* pc);
+
+  // Clusters: each block has a trace, and looks into those of the others.
+  void joins_cluster(Cluster* cluster, unsigned rank);
+  /// Records that the running thread uses shared memory of the block of that rank, and is not behind its end.
+  void uses_peer(unsigned rank, const void* pc, const char* file, int line);
+  /// The block is about to end: reports uses of its shared memory by others that are not ordered before that.
+  void check_uses_by_peers();
+
+  /// The running thread has waited for the launch before this one.
+  void waited_for_launch_before();
 
   /// State of a block that waits for the others of its grid and is set aside until they arrive.
   struct ParkedBlock {
@@ -195,13 +215,22 @@ class Trace {
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
   bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
-  bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint16_t site,
-                        const char* file, int line);
+  bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint32_t when,
+                        uint16_t site, const char* file, int line);
   bool agent_may_write(const Cell& cell, const char* word, uint16_t site);
   /// Returns whether all readers of a set (AsyncOrder::add_reader), the last of them in that interval, are ordered before the
   /// running thread's next access.
   bool readers_are_over(uint32_t interval, uint16_t set) const;
   void turn_on_async();
+  Cell& shared_cell(const char* p) { return dynamic_.holds(p) ? dynamic_.cell(p) : static_.cell(p); }
+  /// Returns the rank of the block of my cluster that an interval belongs to; -1 if there is none.
+  int rank_of(uint32_t interval) const;
+  /// Returns whether a proxy fence lies behind a thread's write.
+  bool is_fenced(const Cell& cell) const;
+  uint32_t reader_interval(uint32_t interval) const { return cluster_ != nullptr ? interval : 0; }
+  void access_peer(const void* p, size_t bytes, uint8_t how, const void* pc);
+  /// Names a word of shared memory, also of another block.
+  std::string name_in_shared(const char* p, uint16_t site) const;
   void settle();  // judges the pending write, which may have changed nothing, and undoes illegal accesses
   void judge();
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
@@ -329,6 +358,20 @@ class Trace {
   std::vector<WarpRelease> warp_releases_;
   std::vector<ThreadClocks> warp_acquired_;  // by warp
   AsyncOrder async_;
+  Cluster* cluster_ = nullptr;
+  unsigned rank_ = 0;
+  Trace* owner_ = this;  // of the shared memory that is accessed
+  struct Use {
+    uint32_t interval = 0;  // 0: none
+    uint16_t sync = 0;
+    const void* pc = nullptr;  // or file and line
+    const char* file = "";
+    int line = 0;
+  };
+  std::vector<std::vector<Use>> uses_;  // of shared memory of a block, by rank and thread: the last ones
+  // A thread of the block has waited for the launch before; a barrier lies behind that.
+  bool waited_for_launch_ = false, block_waited_for_launch_ = false;
+  bool has_waited_for_launch() const;
   /// Adds what a fence of the thread covers.
   void cover(ThreadClocks& clocks, unsigned thread, const Fenced& fence) const;
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/simt/cluster.h"
 #include "harness/simt/trace.h"
 #include "harness/simt/unset.h"
 
@@ -259,6 +260,8 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
     if (!is_the_kernels(c, bytes)) return illegal(p, bytes, how, pc);
     cells = nullptr;
     begin = static_.begin();
+  } else if (cluster_ != nullptr && cluster_->peer_at(p).rank >= 0) {
+    return access_peer(p, bytes, how, pc);
   } else {
     Allocation* variable = nullptr;
     if (is_constant(c, bytes, how, pc, &variable)) return;
@@ -286,6 +289,39 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
     at += n;
   }
   log(lane, p, bytes, site);
+}
+
+/// Handles an access to shared memory of another block of the cluster.
+void Trace::access_peer(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  const Cluster::Place there = cluster_->peer_at(p);
+  const ClusterBlock& block = (*cluster_)[unsigned(there.rank)];
+  if (there.left < bytes) return illegal(p, bytes, how, pc);
+  if (unsettled_) index_was_bad();
+  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
+    misaligned(p, bytes, how, pc);
+  const uint16_t site = site_of(pc, Space::shared, how, bytes);
+  owner_ = block.trace;
+  if (block.ended) {
+    Finding f{.kind = Kind::use_after_free,
+              .text = std::string((how & kWrite) != 0 ? "writes " : "reads ") + name_in_shared(c, site) +
+                      ", which has ended: its shared memory is gone"};
+    place(f, pc);
+    owner_ = this;
+    executor_->report(std::move(f));
+    return log(*executor_->lane, p, bytes, site);
+  }
+  executor_->access = {c, bytes};
+  for (size_t done = 0; done < bytes;) {
+    const size_t in_word = reinterpret_cast<uintptr_t>(there.own + done) % 4;
+    const size_t n = std::min<size_t>(4 - in_word, bytes - done);
+    watch(owner_->shared_cell(there.own + done - in_word), const_cast<char*>(c + done - in_word),
+          unsigned(in_word), unsigned(in_word + n), how, site, true);
+    done += n;
+  }
+  owner_ = this;
+  uses_peer(unsigned(there.rank), pc, "", 0);
+  log(*executor_->lane, p, bytes, site);
 }
 
 }  // namespace klab::simt

@@ -2,13 +2,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
 
 void Trace::turn_on_async() {
-  if (!async_.on()) async_.turn_on(executor_->threads(), executor_->warps(), interval_);
+  if (!async_.on())
+    async_.turn_on(executor_->threads(), executor_->warps(), interval_,
+                   cluster_ != nullptr ? cluster_->blocks() : 0,
+                   cluster_ != nullptr ? &cluster_->readers : nullptr);
 }
 
 uint16_t Trace::new_agent(AgentKind kind) {
@@ -31,6 +35,7 @@ AsyncClocks Trace::released() {
 void Trace::acquired(const AsyncClocks& clocks) {
   turn_on_async();
   async_.of(executor_->lane->warp, interval_).merge(clocks);
+  if (waited_for_launch_) executor_->lane->waited_for_launch = true;
 }
 
 void Trace::agent_known(uint16_t agent, uint16_t until) {
@@ -53,20 +58,23 @@ bool Trace::comes_before_me(const AsyncOrder::Moment& m) const {
 
 bool Trace::readers_are_over(uint32_t interval, uint16_t set) const {
   const unsigned warp = executor_->lane->warp;
-  return std::ranges::all_of(async_.readers(set), [&](const AsyncOrder::Reader& r) {
-    if (AsyncOrder::is_agent(r.who)) return async_.is_over(warp, interval, r.who, r.sync);
-    if (interval != interval_) return true;
+  return std::ranges::all_of(async_.readers()[set], [&](const ReaderSets::Reader& r) {
+    const uint32_t when = r.interval != 0 ? r.interval : interval;
+    const bool mine = cluster_ == nullptr || is_of_my_block(when);
+    if (AsyncOrder::is_agent(r.who))
+      return mine ? async_.is_over(warp, when, r.who, r.sync) : ordered(when, r.who, r.sync);
+    if (mine && when != interval_) return true;
     for (uint32_t rest = r.lanes; rest != 0; rest &= rest - 1) {
       const unsigned thread = (r.who & 0xFFU) * 32 + unsigned(__builtin_ctz(rest));
       if (thread >= executor_->threads()) break;
-      if (!ordered(interval, uint16_t(thread), r.sync)) return false;
+      if (!ordered(when, uint16_t(thread), r.sync)) return false;
     }
     return true;
   });
 }
 
-bool Trace::agent_reads_word(Cell& c, const char* word, uint16_t agent, uint16_t sync, uint16_t site,
-                             const char* file, int line) {
+bool Trace::agent_reads_word(Cell& c, const char* word, uint16_t agent, uint16_t sync, uint32_t when,
+                             uint16_t site, const char* file, int line) {
   const auto found = [&](Kind kind, const std::string& text) {
     executor_->report({.kind = kind, .file = file, .line = line, .text = text});
     return false;
@@ -84,8 +92,7 @@ bool Trace::agent_reads_word(Cell& c, const char* word, uint16_t agent, uint16_t
     race(c, true, word, 4, kRead | kAsync, site, true);
     return false;
   }
-  if (c.write_interval != 0 && !AsyncOrder::is_agent(c.writer) &&
-      !async_.is_fenced(c.write_interval, c.writer, c.write_sync))
+  if (c.write_interval != 0 && !AsyncOrder::is_agent(c.writer) && !is_fenced(c))
     return found(Kind::missing_wait,
                  what + " reads shared memory that " + who(c.write_interval, c.writer) + " wrote at line " +
                      std::to_string(source_of(place_of(c.write_site)).line) +
@@ -95,31 +102,34 @@ bool Trace::agent_reads_word(Cell& c, const char* word, uint16_t agent, uint16_t
     c.reader = agent;
     c.read_sync = sync;
   } else {
-    c.read_sync = async_.add_reader(c.reader == Cell::kBlock ? agent : c.reader, c.read_sync, agent, sync);
+    c.read_sync = async_.readers().add(
+        {c.reader == Cell::kBlock ? agent : c.reader, c.read_sync, reader_interval(c.read_interval)},
+        {agent, sync, reader_interval(when)});
     c.reader = AsyncOrder::kSeveral;
   }
   c.by_agent = true;
   c.read_atomic = c.read_volatile = false;
-  c.read_interval = interval_;
+  c.read_interval = when;
   c.read_site = site;
   return true;
 }
 
 bool Trace::agent_reads(const char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc,
-                        const char* file, int line) {
+                        const char* file, int line, Trace* owner) {
   turn_on_async();
   settle();
   const uint16_t site = site_of(pc, Space::shared, kRead | kAsync, 16);
+  const uint32_t when = owner != nullptr ? owner->interval_ : interval_;
   for (const char* at = p; at < p + bytes; at += 4) {
-    Cell& c = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
+    Cell& c = shared_cell(at);
     if (split_shared_.has(c.split)) {
       for (unsigned b = 0; b < 4; ++b) {
         Cell& byte = split_shared_[c.split][b];
         byte.defined = c.defined;
-        if (!agent_reads_word(byte, at + b, agent, sync, site, file, line)) return false;
+        if (!agent_reads_word(byte, at + b, agent, sync, when, site, file, line)) return false;
       }
-      c.read_interval = interval_;
-    } else if (!agent_reads_word(c, at, agent, sync, site, file, line)) {
+      c.read_interval = when;
+    } else if (!agent_reads_word(c, at, agent, sync, when, site, file, line)) {
       return false;
     }
   }
@@ -130,8 +140,7 @@ void Trace::barrier_written(char* p, const void* pc) {
   turn_on_async();
   settle();
   const uint16_t site = site_of(pc, Space::shared, kWrite, 8);
-  for (char* at = p; at < p + 8; at += 4)
-    watch(dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at), at, 0, 4, kWrite, site, true);
+  for (char* at = p; at < p + 8; at += 4) watch(shared_cell(at), at, 0, 4, kWrite, site, true);
   settle();
 }
 
@@ -155,16 +164,16 @@ bool Trace::agent_may_write(const Cell& c, const char* word, uint16_t site) {
   return true;
 }
 
-void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc) {
+void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc, Trace* owner) {
   turn_on_async();
   settle();
   const uint16_t site = site_of(pc, Space::shared, kWrite | kAsync, 16);
+  if (owner != nullptr) owner_ = owner;
   bool good = true;  // one finding is enough
   for (char* at = p; at < p + bytes; at += 4) {
-    Cell& c = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
-    if (split_shared_.has(c.split)) {
-      for (unsigned b = 0; b < 4 && good; ++b)
-        good = agent_may_write(split_shared_[c.split][b], at + b, site);
+    Cell& c = owner_->shared_cell(at);
+    if (SplitCells& split = owner_->split_shared_; split.has(c.split)) {
+      for (unsigned b = 0; b < 4 && good; ++b) good = agent_may_write(split[c.split][b], at + b, site);
       c.read_interval = 0;
     } else {
       good = good && agent_may_write(c, at, site);
@@ -172,16 +181,17 @@ void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, c
     c.split = 0;
     c.writer = agent;
     c.write_sync = sync;
-    c.write_interval = interval_;
+    c.write_interval = owner_->interval_;
     c.write_site = site;
     c.write_atomic = c.write_volatile = false;
     c.by_agent = c.in_flight = true;
   }
+  owner_ = this;
 }
 
 void Trace::agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync) {
   for (char* at = p; at < p + bytes; at += 4) {
-    Cell& c = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
+    Cell& c = shared_cell(at);
     c.writer = agent;
     c.write_sync = sync;
     c.by_agent = true;
@@ -190,16 +200,16 @@ void Trace::agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync) {
 
 void Trace::agent_landed(char* p, size_t bytes, uint16_t sync) {
   for (char* at = p; at < p + bytes; at += 4) {
-    Cell& c = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
+    Cell& c = shared_cell(at);
     c.in_flight = false;
     c.write_sync = sync;
     c.defined = 0xF;
   }
 }
 
-void Trace::copy_engine_accesses(const char* p, size_t bytes, bool write, const void* pc) {
+void Trace::copy_engine_accesses(const char* p, size_t bytes, bool write, const void* pc, bool atomic) {
   settle();
-  const auto how = uint8_t((write ? kWrite : kRead) | kAsync);
+  const auto how = uint8_t((write ? kWrite : kRead) | kAsync | (atomic ? kAtomic : 0));
   const uint16_t site = site_of(pc, Space::global, how, unsigned(bytes));
   Allocation* const a = is_device(p) ? allocation_at(p) : device_variable_at(p);
   if (a == nullptr || !a->live || a->given_back || p < a->begin || p + bytes > a->begin + a->bytes)
@@ -212,7 +222,7 @@ void Trace::copy_engine_accesses(const char* p, size_t bytes, bool write, const 
     char* const word = const_cast<char*>(at - in_word);
     if (grid_ != nullptr)
       watch_held(cell, word, unsigned(in_word), unsigned(in_word + n), how, site);
-    else if (n < 4 || !seen_quickly(cell, word, write, site, *executor_->lane))
+    else if (n < 4 || atomic || !seen_quickly(cell, word, write, site, *executor_->lane))
       watch(cell, word, unsigned(in_word), unsigned(in_word + n), how, site, false);
     at += n;
   }

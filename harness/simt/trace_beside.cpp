@@ -20,6 +20,7 @@ void Trace::joins(Executor& executor, GridRun& grid) {
 void Trace::leaves() {
   launch_ended();
   grid_ = nullptr;
+  cluster_ = nullptr;
   own_profile_.reset();
   profile_ = nullptr;
 }
@@ -75,7 +76,8 @@ uint64_t Trace::block_of(uint32_t interval) const {
 }
 
 bool Trace::comes_behind_me(uint32_t interval) const {
-  return grid_ != nullptr && is_of_another(interval) && turn_of(interval) > executor_->turn;
+  return grid_ != nullptr && is_of_another(interval) && rank_of(interval) < 0 &&
+         turn_of(interval) > executor_->turn;
 }
 
 const void* Trace::place_of(uint16_t site) const {

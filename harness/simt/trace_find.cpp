@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -89,6 +90,10 @@ Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
              std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
   } else if (static_.holds(c)) {
     f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
+  } else if (const Cluster::Place there = cluster_ != nullptr ? cluster_->peer_at(c) : Cluster::Place{};
+             there.rank >= 0) {
+    f.text = in_words(how, bytes) + " over the end of the shared memory of the block of rank " +
+             std::to_string(there.rank) + " of the cluster";
   } else {
     f.text = in_words(how, bytes) + " at " + hex + ", which is no device memory" +
              (reinterpret_cast<uintptr_t>(c) < 4096 ? " (a null pointer)"

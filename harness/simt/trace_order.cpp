@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/simt/cluster.h"
 #include "harness/simt/layouts.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
@@ -13,6 +14,13 @@ namespace klab::simt {
 /// Returns whether an access by `who` in that interval is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return unordered_at(interval) == nullptr;
+  if (const int rank = rank_of(interval); rank >= 0) {
+    if (who == AsyncOrder::kSeveral) return readers_are_over(interval, sync);
+    if (unsigned(rank) != rank_)
+      return (who != Cell::kGrid &&
+              async_.is_over_in(unsigned(rank), executor_->lane->warp, interval, who, sync)) ||
+             acquired(interval, who, sync);
+  }
   if (!is_of_my_block(interval)) return acquired(interval, who, sync);
   if (who == Cell::kGrid) return false;
   if (AsyncOrder::is_agent(who)) return async_.is_over(executor_->lane->warp, interval, who, sync);
@@ -45,7 +53,7 @@ void Trace::launch_is_behind(uint32_t interval) {
 const EarlierWork* Trace::unordered_at(uint32_t interval) const {
   if (interval < all_over_before_ || in_streams == nullptr) return nullptr;
   for (const EarlierWork& w : in_streams->unordered)
-    if (interval >= w.first && interval < w.end) return &w;
+    if (interval >= w.first && interval < w.end && !(w.until_wait && has_waited_for_launch())) return &w;
   return nullptr;
 }
 
@@ -117,8 +125,9 @@ void Trace::order_warps(const void* p) {
 void Trace::atomic_at(const void* p) {
   order_warps(p);
   const auto* c = static_cast<const char*>(p);
-  if (static_.holds(c) || dynamic_.holds(c)) return;  // shared memory is not visible to other blocks
-  const auto address = reinterpret_cast<uintptr_t>(p);
+  const bool shared = static_.holds(c) || dynamic_.holds(c);
+  if (shared && cluster_ == nullptr) return;  // it is not visible to other blocks
+  const auto address = reinterpret_cast<uintptr_t>(shared ? cluster_->kept_at(p, rank_) : p);
   auto& released = grid_ != nullptr ? grid_->released : released_;
   const auto at = std::find_if(released.begin(), released.end(),
                                [&](const GridRun::Released& r) { return r.address == address; });
@@ -186,7 +195,9 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
         const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;
         std::memset(word + first, 0xFF, last - first);  // hide the contents that an earlier block left
         f.text = "read of " +
-                 (m ? shared_name(*m, static_.offset(word + first)) : std::string("shared memory")) +
+                 (owner_ != this ? name_in_shared(word + first, site)
+                  : m            ? shared_name(*m, static_.offset(word + first))
+                                 : std::string("shared memory")) +
                  (unset ? kOfVariable : ", which no thread of the block has written");
       } else {
         const Allocation* a = global_at(word);
@@ -206,7 +217,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
     executor_->report(std::move(f));
   }
   if (how & kWrite) cell.defined |= mask;
-  SplitCells& split = shared ? split_shared_ : grid_ != nullptr ? grid_->split : split_global_;
+  SplitCells& split = shared ? owner_->split_shared_ : grid_ != nullptr ? grid_->split : split_global_;
   const bool is_split =
       split.has(cell.split) && std::max(cell.write_interval, cell.read_interval) >= launch_first_;
   if (cell.split != 0 && !is_split && in_streams != nullptr) {
@@ -301,13 +312,15 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     c.read_volatile = only_volatile;
   } else {
     const bool same_block = c.reader != Cell::kGrid && is_of_my_block(c.read_interval);
-    if (!same_block && grid_ != nullptr) {
+    const bool same_cluster = c.reader != Cell::kGrid && rank_of(c.read_interval) >= 0;
+    if (!same_block && !same_cluster && grid_ != nullptr) {
       // Keep the first reader, so that readers need not change the cell.
       if (c.reader != Cell::kGrid) c.read_sync = std::exchange(c.reader, Cell::kGrid);
       return;
     }
-    if (same_block && shared && async_.on() && c.reader != Cell::kBlock) {
-      c.read_sync = async_.add_reader(c.reader, c.read_sync, thread, now);
+    if (((same_block && shared) || same_cluster) && async_.on() && c.reader != Cell::kBlock) {
+      c.read_sync = async_.readers().add({c.reader, c.read_sync, reader_interval(c.read_interval)},
+                                         {thread, now, reader_interval(interval_)});
       c.reader = AsyncOrder::kSeveral;
       c.by_agent = true;
       c.read_atomic = c.read_atomic && atomic;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
 
@@ -31,9 +32,11 @@ const char* why_agent(AgentKind kind) {
 /// Names the readers of a set that are not ordered before the running thread.
 std::string Trace::readers_of(uint16_t set) const {
   std::string products, warps;
-  for (const AsyncOrder::Reader& r : async_.readers(set)) {
+  for (const ReaderSets::Reader& r : async_.readers()[set]) {
     if (AsyncOrder::is_agent(r.who)) {
-      if (!async_.is_over(executor_->lane->warp, interval_, r.who, r.sync))
+      if (cluster_ == nullptr || is_of_my_block(r.interval)
+              ? !async_.is_over(executor_->lane->warp, interval_, r.who, r.sync)
+              : !ordered(r.interval, r.who, r.sync))
         products = why_agent(AsyncOrder::kind_of(r.who));
     } else {
       warps += (warps.empty() ? " (warps " : ", ") + std::to_string(r.who & 0xFF);
@@ -54,6 +57,18 @@ std::string Trace::who(uint32_t interval, uint16_t thread) const {
   return text + "thread " + triple(thread, executor_->block_dim);
 }
 
+std::string Trace::name_in_shared(const char* p, uint16_t site) const {
+  const Trace& o = *owner_;
+  if (!o.static_.holds(p) && !o.dynamic_.holds(p) && cluster_ != nullptr)
+    if (const Cluster::Place there = cluster_->peer_at(p); there.rank >= 0) p = there.own;
+  const Module* m = o.static_.holds(p) && !o.dynamic_.holds(p) ? module_at(place_of(site)) : nullptr;
+  const std::string name = m ? shared_name(*m, o.static_.offset(p))
+                             : "dynamic shared memory, byte " + std::to_string(o.dynamic_.offset(p));
+  if (&o == this) return name;
+  return name + ", of block " +
+         triple(executor_->grid->order[(*cluster_)[o.rank_].turn], executor_->grid_dim);
+}
+
 void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
                  bool shared) {
   const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
@@ -62,9 +77,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
   Finding f{.kind = shared ? Kind::shared_race : Kind::global_race};
   std::string what = "memory";
   if (shared) {
-    const Module* m = static_.holds(p) && !dynamic_.holds(p) ? module_at(place_of(site)) : nullptr;
-    what = m ? shared_name(*m, static_.offset(p))
-             : "dynamic shared memory, byte " + std::to_string(dynamic_.offset(p));
+    what = name_in_shared(p, site);
   } else if (const Allocation* a = global_at(p)) {
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
@@ -74,8 +87,15 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
                           : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
                           : shared || interval == interval_ ? " with no barrier between"
                                                             : "";
-  if (interval < launch_first_) {
-    const EarlierWork* other = unordered_at(interval);
+  if (const EarlierWork* other = interval < launch_first_ ? unordered_at(interval) : nullptr;
+      other != nullptr && other->until_wait) {
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +
+             (with_writer ? " writes" : " reads") +
+             "; this launch may begin before that one has ended: griddepcontrol.wait "
+             "(cudaGridDependencySynchronize) must come first";
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
+  } else if (interval < launch_first_) {
     f.kind = Kind::not_synchronized;
     f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +
              (with_writer ? " has written" : " has read") + " in another stream; nothing orders this launch" +
