@@ -97,6 +97,7 @@ struct Head {
   bool is_template = false, specialized = false;
   size_t name = 0, open = 0, close = 0;
   std::string bounds = "0";
+  std::string cluster;  // "2, 1, 1"
 };
 
 Head parse(const Source& s, size_t head) {
@@ -115,9 +116,8 @@ Head parse(const Source& s, size_t head) {
       h.bounds = s.plain(k + 2, at_commas(s, k + 2, s.close_of(k + 1)).front().second);
       k = s.close_of(k + 1);
     } else if (s.is(k, "__cluster_dims__")) {
-      s.fail(
-          k,
-          "thread block clusters are not supported on the host; they need a GPU of compute capability 9.0");
+      h.cluster = s.plain(k + 2, s.close_of(k + 1));
+      k = s.close_of(k + 1);
     } else if (s.is(k, "__attribute__") || s.is(k, "alignas") || s.is(k, "__maxnreg__") ||
                s.is(k, "decltype")) {
       k = s.close_of(k + 1);
@@ -146,7 +146,8 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
     for (size_t k = head; k < h.open; ++k) {
       if (s.is(k, "__global__") || s.is(k, "__host__") || s.is(k, "__device__")) s.remove(k);
       if (s.is(k, "__forceinline__")) s.replace(k, k + 1, "inline");
-      if (s.is(k, "__launch_bounds__") || s.is(k, "__maxnreg__")) s.replace(k, s.close_of(k + 1) + 1, "");
+      if (s.is(k, "__launch_bounds__") || s.is(k, "__maxnreg__") || s.is(k, "__cluster_dims__"))
+        s.replace(k, s.close_of(k + 1) + 1, "");
     }
     return Source::kNone;
   }
@@ -186,7 +187,9 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
     for (Named& p : parameters) p.standard.clear();
     launcher = again + "(" + joined(parameters, Joined::parameters);
   }
-  launcher += ") { ::klab::program::launch(" + h.bounds + ", &" + own;
+  const std::string bounds =
+      h.cluster.empty() ? h.bounds : "::klab::program::Bounds(" + h.bounds + ", " + h.cluster + ")";
+  launcher += ") { ::klab::program::launch(" + bounds + ", &" + own;
   if (h.is_template && !h.specialized) launcher += "<" + joined(h.template_parameters, Joined::names) + ">";
   if (!parameters.empty()) launcher += ", " + joined(parameters, Joined::names);
   launcher += "); }";
@@ -200,7 +203,7 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
       s.remove(k);
     else if (s.is(k, "extern"))
       s.replace(k, k + (s[k + 1].kind == TokenKind::text ? 2 : 1), "");
-    else if (s.is(k, "__launch_bounds__") || s.is(k, "__maxnreg__"))
+    else if (s.is(k, "__launch_bounds__") || s.is(k, "__maxnreg__") || s.is(k, "__cluster_dims__"))
       s.replace(k, s.close_of(k + 1) + 1, "");
   }
   s.replace(h.name, h.open, own);

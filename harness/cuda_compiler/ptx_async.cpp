@@ -2,6 +2,7 @@
 // barriers. They call harness/simt/async_api.h.
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "harness/cuda_compiler/ptx_parts.h"
 
@@ -17,9 +18,9 @@ bool has_any(const PtxInstruction& i, std::initializer_list<const char*> parts) 
   return false;
 }
 
-/// Address of a barrier or of a tile of this block. Another block's shared memory is not modeled.
+/// Address of a barrier or of a tile, of this block or of another of the cluster.
 std::string block_address(const PtxInstruction& i, const PtxNames& n, const std::string& operand) {
-  return n.address(operand, has_any(i, {"shared", "shared::cta"}));
+  return n.address(operand, has_any(i, {"shared", "shared::cta", "shared::cluster"}));
 }
 
 std::string arrived(const PtxInstruction& i, const PtxNames& n) {
@@ -35,8 +36,12 @@ std::string arrived(const PtxInstruction& i, const PtxNames& n) {
 }
 
 std::string barrier_in_memory(const PtxInstruction& i, const PtxNames& n) {
-  if (i.parts.size() < 2 || has_any(i, {"shared::cluster"})) return "";
+  if (i.parts.size() < 2) return "";
   const std::string& what = i.parts[1];
+  // Another block's barrier can be arrived at, and its bytes be expected or completed.
+  if (has_any(i, {"shared::cluster"}) && (what == "init" || what == "inval" || what == "test_wait" ||
+                                          what == "try_wait" || what == "pending_count"))
+    return "";
   const size_t operands = i.operands.size();
   if (what == "init" && operands == 2)
     return kSimt + "mbarrier_init(" + block_address(i, n, i.operands[0]) + ", " +
@@ -78,35 +83,77 @@ TensorPlace tensor_place(const std::string& operand, const PtxNames& n) {
   return place;
 }
 
+/// cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [to], [from], bytes, and of tensor boxes. Reductions in shared
+/// memory are not modeled.
+std::string reduced_in_bulk(const PtxInstruction& i, const PtxNames& n) {
+  static const std::map<std::string, std::string> operations = {
+      {"add", "add"}, {"min", "min"},     {"max", "max"},   {"inc", "inc"},
+      {"dec", "dec"}, {"and", "bit_and"}, {"or", "bit_or"}, {"xor", "bit_xor"}};
+  static const std::set<std::string> types = {"u32",  "s32", "u64", "s64", "f16",
+                                              "bf16", "f32", "f64", "b32", "b64"};
+  std::string how, type;
+  for (const std::string& part : i.parts) {
+    if (const auto at = operations.find(part); at != operations.end())
+      how = kSimt + "BulkReduce::" + at->second;
+    if (types.contains(part)) type = kSimt + "BulkType::" + part;
+  }
+  if (how.empty() || !i.has("bulk_group") || !i.has("global") || !i.has("shared::cta")) return "";
+  if (!i.has("tensor")) {
+    if (type.empty() || i.operands.size() < 3) return "";
+    return kSimt + "bulk_reduce(" + how + ", " + type + ", " + n.address(i.operands[0], false) + ", " +
+           n.address(i.operands[1], true) + ", " + n.as("unsigned", i.operands[2]) + kHere + ";";
+  }
+  if (i.operands.size() < 2) return "";
+  const TensorPlace place = tensor_place(i.operands[0], n);
+  if (place.rank == 0 || !i.has(std::to_string(place.rank) + "d")) return "";
+  return "{ const int klab_at[] = {" + place.coordinates + "}; " + kSimt + "tensor_reduce(" + how + ", " +
+         place.map + ", " + std::to_string(place.rank) + ", klab_at, " + n.address(i.operands[1], true) +
+         kHere + "; }";
+}
+
 std::string copied_in_bulk(const PtxInstruction& i, const PtxNames& n) {
   const size_t operands = i.operands.size();
   if (i.has("commit_group")) return kSimt + "bulk_commit();";
   if (i.has("wait_group") && operands == 1) return kSimt + "bulk_wait(" + n.as("int", i.operands[0]) + ");";
   if (i.has("prefetch")) return ";";
-  if (has_any(i, {"multicast::cluster", "im2col", "im2col_no_offs", "cta_group::1", "cta_group::2"}) ||
-      i.op() != "cp" || i.has("reduce"))
+  if (has_any(i, {"im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "cta_group::1", "cta_group::2",
+                  "tile::gather4", "tile::scatter4"}) ||
+      i.op() != "cp")
     return "";
+  if (i.has("reduce")) return reduced_in_bulk(i, n);
+  if (has_any(i, {"shared::cta"}) && i.has("shared::cluster") && !i.has("tensor") && operands == 4)
+    return kSimt + "bulk_copy_to_peer(" + n.address(i.operands[0], true) + ", " +
+           n.address(i.operands[1], true) + ", " + n.as("unsigned", i.operands[2]) + ", " +
+           n.address(i.operands[3], true) + kHere + ";";
+  const bool several = i.has("multicast::cluster");
   const bool to_shared = i.has("mbarrier::complete_tx::bytes") && i.has("global") &&
                          has_any(i, {"shared::cluster", "shared::cta"});
   const bool to_global = i.has("bulk_group") && i.has("global") && i.has("shared::cta");
   if (to_shared == to_global) return "";
+  if (several && !to_shared) return "";
   if (!i.has("tensor")) {
-    if (operands < (to_shared ? 4U : 3U)) return "";
+    if (operands < (to_shared ? 4U : 3U) + several) return "";
     const std::string bytes = n.as("unsigned", i.operands[2]);
+    if (several)
+      return kSimt + "bulk_load_multicast(" + n.address(i.operands[0], true) + ", " +
+             n.address(i.operands[1], false) + ", " + bytes + ", " + n.address(i.operands[3], true) + ", " +
+             n.as("unsigned short", i.operands[4]) + kHere + ";";
     if (to_shared)
       return kSimt + "bulk_load(" + n.address(i.operands[0], true) + ", " + n.address(i.operands[1], false) +
              ", " + bytes + ", " + n.address(i.operands[3], true) + kHere + ";";
     return kSimt + "bulk_store(" + n.address(i.operands[0], false) + ", " + n.address(i.operands[1], true) +
            ", " + bytes + kHere + ";";
   }
-  if (operands < (to_shared ? 3U : 2U)) return "";
+  if (operands < (to_shared ? 3U : 2U) + several) return "";
   const TensorPlace place = tensor_place(i.operands[to_shared ? 1 : 0], n);
   if (place.rank == 0 || !i.has(std::to_string(place.rank) + "d")) return "";
   const std::string rank = std::to_string(place.rank);
   const std::string text = "{ const int klab_at[] = {" + place.coordinates + "}; ";
   if (to_shared)
-    return text + kSimt + "tensor_load(" + n.address(i.operands[0], true) + ", " + place.map + ", " + rank +
-           ", klab_at, " + n.address(i.operands[2], true) + kHere + "; }";
+    return text + kSimt + (several ? "tensor_load_multicast(" : "tensor_load(") +
+           n.address(i.operands[0], true) + ", " + place.map + ", " + rank + ", klab_at, " +
+           n.address(i.operands[2], true) + (several ? ", " + n.as("unsigned short", i.operands[3]) : "") +
+           kHere + "; }";
   return text + kSimt + "tensor_store(" + place.map + ", " + rank + ", klab_at, " +
          n.address(i.operands[1], true) + kHere + "; }";
 }
@@ -166,8 +213,11 @@ std::string of_group(const PtxInstruction& i, const PtxNames& n) {
   return "";
 }
 
-/// bar.sync id, threads; bar.arrive; barrier.cta.sync ...: without a number of threads all of the block.
+/// barrier.cluster.arrive and .wait; bar.sync id, threads; bar.arrive; barrier.cta.sync ...: without a number of threads all of the block.
 std::string at_named_barrier(const PtxInstruction& i, const PtxNames& n) {
+  if (i.has("cluster") && i.has("arrive"))
+    return kSimt + "cluster_arrive(" + (i.has("relaxed") ? "false" : "true") + kHere + ";";
+  if (i.has("cluster") && i.has("wait")) return kSimt + "cluster_wait(__builtin_FILE(), __builtin_LINE());";
   const bool waits = i.has("sync");
   if ((!waits && !i.has("arrive")) || has_any(i, {"cluster", "red", "warp"}) || i.operands.empty() ||
       i.operands.size() > 2 || (!waits && i.operands.size() != 2))
@@ -176,6 +226,26 @@ std::string at_named_barrier(const PtxInstruction& i, const PtxNames& n) {
       i.operands.size() == 2 ? n.as("unsigned", i.operands[1]) : "blockDim.x * blockDim.y * blockDim.z";
   return kSimt + "named_barrier(" + n.as("unsigned", i.operands[0]) + ", " + threads + ", " +
          (waits ? "true" : "false") + kHere + ";";
+}
+
+/// tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [map], 0, value; without a number for a field that a map has once.
+/// tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [to], [from], 128
+std::string changed_map(const PtxInstruction& i, const PtxNames& n) {
+  static const std::set<std::string> once = {"global_address",    "rank",         "elemtype",
+                                             "interleave_layout", "swizzle_mode", "fill_mode"},
+                                     each = {"box_dim", "global_dim", "global_stride", "element_stride"};
+  if (i.has("cp_fenceproxy") && i.operands.size() == 3)
+    return kSimt + "tensor_map_copy(" + n.address(i.operands[0], false) + ", " +
+           n.address(i.operands[1], true) + kHere + ";";
+  if (!i.has("replace") || !i.has("tile")) return "";
+  for (const std::string& part : i.parts) {
+    const bool several = each.contains(part);
+    if ((!several && !once.contains(part)) || i.operands.size() != (several ? 3U : 2U)) continue;
+    return kSimt + "tensor_map_replace(" + block_address(i, n, i.operands[0]) + ", " + kSimt +
+           "MapField::" + part + ", " + (several ? n.as("unsigned", i.operands[1]) : "0") + ", " +
+           n.as("unsigned long long", i.operands[several ? 2 : 1]) + kHere + ";";
+  }
+  return "";
 }
 
 }  // namespace
@@ -189,11 +259,18 @@ std::string ptx_async(const PtxInstruction& i, const PtxNames& n) {
   if (op == "cp" && i.has("bulk")) return copied_in_bulk(i, n);
   if (op == "wgmma") return of_group(i, n);
   if (op == "bar" || op == "barrier") return at_named_barrier(i, n);
+  if (op == "tensormap") return changed_map(i, n);
+  if (op == "fence" && i.has("tensormap::generic") && i.has("acquire") && i.operands.size() == 2)
+    return kSimt + "tensor_map_acquire(" + n.address(i.operands[0], false) + ");";
   if (op == "fence" && i.has("proxy")) {
     const bool async = has_any(i, {"async", "async::generic"});
     return async ? kSimt + "fence_proxy();" : ";";
   }
   if (op == "fence" && i.has("mbarrier_init")) return ";";
+  if (op == "griddepcontrol") {
+    if (i.has("wait")) return kSimt + "wait_for_launch_before();";
+    return i.has("launch_dependents") ? ";" : "";
+  }
   if (op == "setmaxnreg" && i.operands.size() == 1)
     return kSimt + "set_registers(" + n.as("unsigned", i.operands[0]) + ", " +
            (i.has("inc") ? "true" : "false") + kHere + ";";

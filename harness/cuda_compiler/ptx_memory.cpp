@@ -6,8 +6,23 @@
 namespace klab::cuda_compiler {
 namespace {
 
-/// Returns whether the instruction has ".shared" or ".shared::cta".
-bool ptx_shared(const PtxInstruction& i) { return i.has("shared") || i.has("shared::cta"); }
+/// Returns whether the instruction's addresses are those of a window of shared memory.
+bool ptx_shared(const PtxInstruction& i) {
+  return i.has("shared") || i.has("shared::cta") || i.has("shared::cluster");
+}
+
+/// st.async [a], b, [barrier]
+std::string stored_async(const PtxInstruction& i, const PtxNames& n) {
+  const std::string type = ptx_type_of(i);
+  if (type.empty() || i.operands.size() != 3 || !i.has("mbarrier::complete_tx::bytes") ||
+      !i.has("shared::cluster"))
+    return "";
+  const std::vector<std::string> values = PtxNames::list(i.operands[1]);
+  std::string text = kPtxHelpers + "store_async(" + n.address(i.operands[0], true) + ", " + kPtxHelpers +
+                     "Neighbors<" + type + ", " + std::to_string(values.size()) + ">{{";
+  for (const std::string& v : values) text += n.as(type, v) + ", ";
+  return text + "}}, " + n.address(i.operands[2], true) + ");";
+}
 
 std::string moved_memory(const PtxInstruction& i, const PtxNames& n) {
   const std::string type = ptx_type_of(i);
@@ -39,6 +54,15 @@ std::string atomic_of(const PtxInstruction& i, const PtxNames& n) {
       {"inc", "atomicInc"}, {"dec", "atomicDec"}};
   const std::string type = ptx_type_of(i);
   const size_t first = i.op() == "red" ? 0 : 1;
+  const std::string& last = i.parts.back();
+  if (i.has("add") && (last == "f16x2" || last == "bf16x2") && i.operands.size() == first + 2 &&
+      PtxNames::list(i.operands[first + 1]).size() == 1) {
+    const std::string call = std::string("::klab::simt::") +
+                             (last == "f16x2" ? "atomic_half2" : "atomic_bfloat162") +
+                             "(static_cast<unsigned*>(" + n.address(i.operands[first], ptx_shared(i)) +
+                             "), " + n.as("unsigned", i.operands[first + 1]) + ")";
+    return first == 0 ? call + ";" : n.set(i.operands[0], call);
+  }
   if (type.empty() || type.find("short") != std::string::npos ||
       i.parts.back().find("f16") != std::string::npos)
     return "";
@@ -95,10 +119,23 @@ std::string address_of(const PtxInstruction& i, const PtxNames& n) {
 
 std::string ptx_memory(const PtxInstruction& i, const PtxNames& n) {
   const std::string& op = i.op();
+  if (op == "st" && i.has("async")) return stored_async(i, n);
   if (op == "ld" || op == "ldu" || op == "st") return moved_memory(i, n);
   if (op == "atom" || op == "red") return atomic_of(i, n);
   if (op == "cp" && i.has("async") && !i.has("bulk") && !i.has("mbarrier")) return copied_memory(i, n);
   if (op == "cvta") return address_of(i, n);
+  if (op == "mapa" && i.operands.size() == 3)
+    return n.set(i.operands[0],
+                 ptx_shared(i)
+                     ? "::klab::simt::map_shared_address(" + n.as("unsigned", i.operands[1]) + ", " +
+                           n.as("unsigned", i.operands[2]) + ", __builtin_FILE(), __builtin_LINE())"
+                     : "reinterpret_cast<unsigned long long>(::klab::simt::map_shared("
+                       "reinterpret_cast<void*>(" +
+                           n.as("unsigned long long", i.operands[1]) + "), " +
+                           n.as("unsigned", i.operands[2]) + ", __builtin_FILE(), __builtin_LINE()))");
+  if (op == "getctarank" && i.operands.size() == 2)
+    return n.set(i.operands[0],
+                 "::klab::simt::rank_of_shared(" + n.address("[" + i.operands[1] + "]", ptx_shared(i)) + ")");
   if (op == "prefetch" || op == "prefetchu" || op == "discard" || op == "applypriority") return ";";
   if (op == "createpolicy" && !i.operands.empty()) return n.set(i.operands[0], "0ull");
   if (op == "membar" || (op == "fence" && !i.has("proxy") && !i.has("mbarrier_init"))) {

@@ -104,11 +104,22 @@ std::string loaded_matrices(const PtxInstruction& i, const PtxNames& n) {
   return text + " }";
 }
 
+std::string stored_matrices(const PtxInstruction& i, const PtxNames& n) {
+  if (!i.has("sync") || !i.has("m8n8") || i.operands.size() != 2) return "";
+  const std::vector<std::string> values = PtxNames::list(i.operands[1]);
+  std::string text = "{ unsigned klab_r[] = {";
+  for (const std::string& v : values) text += n.as("unsigned", v) + ", ";
+  return text + "}; ::klab::simt::store_matrix(klab_r, " + std::to_string(values.size()) + ", " +
+         (i.has("trans") ? "true" : "false") + ", " + n.address(i.operands[0], true) +
+         ", __builtin_FILE(), __builtin_LINE()); }";
+}
+
 }  // namespace
 
 std::string ptx_matrices(const PtxInstruction& i, const PtxNames& n) {
   if (i.op() == "mma") return multiplied_matrices(i, n);
   if (i.op() == "ldmatrix") return loaded_matrices(i, n);
+  if (i.op() == "stmatrix") return stored_matrices(i, n);
   return "";
 }
 
@@ -126,7 +137,7 @@ std::string ptx_warp(const PtxInstruction& i, const PtxNames& n) {
   if ((op == "bar" || op == "barrier") && i.has("sync") && i.operands.size() == 1 && i.operands[0] == "0")
     return "__syncthreads();";
   if (op == "nanosleep") return "__nanosleep(0);";
-  if (op == "griddepcontrol" || op == "pragma") return ";";
+  if (op == "pragma") return ";";
   if (op == "trap") return "__trap();";
   return "";
 }

@@ -125,7 +125,7 @@ class Rewriter {
       s_.replace(i, i + 1, has ? kAlwaysInline : std::string("inline ") + kAlwaysInline);
     } else if (w == "__noinline__") {
       if (!s_.is(i - 1, "(")) s_.replace(i, i + 1, "__attribute__((noinline))");
-    } else if (w == "__launch_bounds__" || w == "__maxnreg__") {
+    } else if (w == "__launch_bounds__" || w == "__maxnreg__" || w == "__cluster_dims__") {
       s_.replace(i, s_.close_of(i + 1) + 1, "");
     } else if (w == "__align__") {
       s_.replace(i, i + 1, "__attribute__((aligned");

@@ -90,7 +90,7 @@ std::string Source::plain(size_t from, size_t to) const {
   std::string text;
   for (size_t k = from; k < to; ++k) {
     const Token& t = list_.tokens[k];
-    if (t.is("__launch_bounds__") || t.is("__maxnreg__")) {
+    if (t.is("__launch_bounds__") || t.is("__maxnreg__") || t.is("__cluster_dims__")) {
       k = close_of(k + 1);
       continue;
     }

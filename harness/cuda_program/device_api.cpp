@@ -136,6 +136,8 @@ int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrMemoryPoolsSupported:
       return 1;
+    case cudaDevAttrClusterLaunch:
+      return klab::simt::device_limits().compute_capability >= 90 ? 1 : 0;
     case cudaDevAttrKernelExecTimeout:
     case cudaDevAttrIntegrated:
     case cudaDevAttrComputeMode:

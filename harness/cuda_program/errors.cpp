@@ -20,6 +20,7 @@ constexpr Named kErrors[] = {
     KLAB_ERROR(ErrorMemoryAllocation, "out of memory"),
     KLAB_ERROR(ErrorInitializationError, "initialization error"),
     KLAB_ERROR(ErrorInvalidConfiguration, "invalid configuration argument"),
+    KLAB_ERROR(ErrorInvalidClusterSize, "invalid cluster size"),
     KLAB_ERROR(ErrorInvalidPitchValue, "invalid pitch argument"),
     KLAB_ERROR(ErrorInvalidSymbol, "invalid device symbol"),
     KLAB_ERROR(ErrorInvalidHostPointer, "invalid host pointer"),

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <set>
 
 #include "harness/cuda_program/children.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/async_api.h"
+#include "harness/simt/cluster_api.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
@@ -67,10 +70,61 @@ int blocks_at_once(const Call& call, unsigned threads, size_t shared) {
   return simt::occupancy(gpu, threads, 0, simt::static_shared_bytes(call.body) + shared).blocks;
 }
 
+/// Reads the attributes of a launch.
+LaunchExtras extras_of(const cudaLaunchConfig_t& config) {
+  LaunchExtras extras;
+  for (unsigned k = 0; k < config.numAttrs; ++k) {
+    const cudaLaunchAttribute& a = config.attrs[k];
+    // Priorities and policies have no effect, because work runs when it is submitted.
+    require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative ||
+                a.id == cudaLaunchAttributeClusterDimension ||
+                a.id == cudaLaunchAttributeClusterSchedulingPolicyPreference ||
+                a.id == cudaLaunchAttributeProgrammaticStreamSerialization ||
+                a.id == cudaLaunchAttributePriority,
+            cudaErrorNotSupported);
+    if (a.id == cudaLaunchAttributeCooperative) extras.cooperative = a.val.cooperative != 0;
+    if (a.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      extras.overlaps = a.val.programmaticStreamSerializationAllowed != 0;
+    if (a.id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& size = a.val.clusterDim;
+    require(size.x > 0 && size.y > 0 && size.z > 0, cudaErrorInvalidClusterSize);
+    extras.cluster[0] = size.x, extras.cluster[1] = size.y, extras.cluster[2] = size.z;
+  }
+  return extras;
+}
+
+/// Clusters of `blocks` that a GPU holds at once. A cluster lies in one of its 8 parts (GPC); these have an even number of
+/// multiprocessors each, as equal as that allows. Cards of one model differ in this, so it is one of several answers.
+int clusters_at_once(const Call& call, const cudaLaunchConfig_t& config, unsigned blocks) {
+  constexpr int kParts = 8;
+  const dim3 block = config.blockDim;
+  const int each = blocks_at_once(call, block.x * block.y * block.z, config.dynamicSmemBytes);
+  int clusters = 0;
+  for (int part = 0, left = simt::device_limits().multiprocessors / 2; part < kParts; ++part) {
+    const int pairs = left / (kParts - part);
+    left -= pairs;
+    clusters += 2 * pairs * each / int(blocks);
+  }
+  return clusters;
+}
+
 void run_children(int level);
 
-void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, bool cooperative,
+std::mutex non_portable_mutex;
+/// Kernels that may have clusters of more than 8 blocks.
+std::set<const void*>& non_portable() {
+  static auto& kernels = *new std::set<const void*>;
+  return kernels;
+}
+bool may_be_non_portable(const Call& call) {
+  const std::lock_guard lock(non_portable_mutex);
+  return non_portable().contains(call.body);
+}
+
+void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t shared, LaunchExtras extras,
          int level = 0) {
+  if (extras.cluster[0] == 0) std::copy(call.cluster, call.cluster + 3, extras.cluster);
+  const bool cooperative = extras.cooperative;
   const uint64_t threads = uint64_t(block.x) * block.y * block.z;
   if (call.max_threads > 0 && threads <= 1024)
     require(threads <= uint64_t(call.max_threads), cudaErrorInvalidValue);
@@ -99,12 +153,12 @@ void run(const Call& call, void* parameters, dim3 grid, dim3 block, size_t share
                       .block = {block.x, block.y, block.z},
                       .shared_bytes = shared,
                       .cooperative = cooperative},
-                     simt::function_name(call.body));
+                     simt::function_name(call.body), extras, may_be_non_portable(call));
   } catch (const simt::Error& e) {
     take_children();
     const cudaError_t error = error_named(e.cuda_name());
     if (error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue ||
-        error == cudaErrorInvalidKernelImage)
+        error == cudaErrorInvalidKernelImage || error == cudaErrorInvalidClusterSize)
       --s.launches;  // it did not begin
     throw;
   }
@@ -126,12 +180,14 @@ void run_children(int level) {
       return;
     }
     try {
-      run(c.call, c.parameters.get(), c.grid, c.block, c.shared, false, level);
+      run(c.call, c.parameters.get(), c.grid, c.block, c.shared, {}, level);
     } catch (const Failed&) {
       fails("more threads than its __launch_bounds__");
     } catch (const simt::Error& e) {
       const cudaError_t error = error_named(e.cuda_name());
-      if (error != cudaErrorInvalidConfiguration && error != cudaErrorInvalidValue) throw;
+      if (error != cudaErrorInvalidConfiguration && error != cudaErrorInvalidValue &&
+          error != cudaErrorInvalidClusterSize)
+        throw;
       fails(e.what());
     }
   }
@@ -183,7 +239,7 @@ void launch(const Call& call, const void* parameters) {
       ~Reset() { place = nullptr; }
     } reset{place};
     place = c.place;
-    enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, false); });
+    enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, {}); });
     busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
   });
   check_names(call, parameters, c.place);
@@ -205,16 +261,16 @@ Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, si
   static void* none[1] = {};
   const Question q = ask(function, args == nullptr ? none : args);
   return [call = *q.call, parameters = q.parameters, grid, block, shared, cooperative] {
-    run(call, parameters.get(), grid, block, shared, cooperative);
+    run(call, parameters.get(), grid, block, shared, {.cooperative = cooperative});
   };
 }
 
 void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream,
-                 bool cooperative) {
+                 const LaunchExtras& extras) {
   static void* none[1] = {};
   const Question q = ask(function, args == nullptr ? none : args);
-  enqueue(stream, [call = *q.call, parameters = q.parameters, grid, block, shared, cooperative] {
-    run(call, parameters.get(), grid, block, shared, cooperative);
+  enqueue(stream, [call = *q.call, parameters = q.parameters, grid, block, shared, extras] {
+    run(call, parameters.get(), grid, block, shared, extras);
   });
   busy_parameters(q.parameters.get(), q.call->bytes, stream, simt::function_name(q.call->body));
 }
@@ -238,27 +294,16 @@ namespace simt = klab::simt;
 extern "C" {
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
                              cudaStream_t stream) {
-  return api([&] { launch_with(function, grid, block, args, shared, stream, false); });
+  return api([&] { launch_with(function, grid, block, args, shared, stream, {}); });
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
                                         size_t shared, cudaStream_t stream) {
-  return api([&] { launch_with(function, grid, block, args, shared, stream, true); });
+  return api([&] { launch_with(function, grid, block, args, shared, stream, {.cooperative = true}); });
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
   return api([&] {
-    bool cooperative = false;
-    for (unsigned k = 0; k < config->numAttrs; ++k) {
-      const cudaLaunchAttribute& a = config->attrs[k];
-      // Work runs when it is submitted, so attributes that let launches overlap or overtake each other are
-      // ignored.
-      require(a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeCooperative ||
-                  a.id == cudaLaunchAttributeProgrammaticStreamSerialization ||
-                  a.id == cudaLaunchAttributePriority,
-              cudaErrorNotSupported);
-      if (a.id == cudaLaunchAttributeCooperative) cooperative = a.val.cooperative != 0;
-    }
     launch_with(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
-                cooperative);
+                extras_of(*config));
   });
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
@@ -267,6 +312,16 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
       require(value >= 0);
       simt::allow_shared(call.body, size_t(value));
+    } else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+      require(value == 0 || value == 1);
+      const std::lock_guard lock(non_portable_mutex);
+      if (value == 1)
+        non_portable().insert(call.body);
+      else
+        non_portable().erase(call.body);
+    } else if (attribute == cudaFuncAttributeClusterSchedulingPolicyPreference) {
+      require(value >= cudaClusterSchedulingPolicyDefault &&
+              value <= cudaClusterSchedulingPolicyLoadBalancing);
     } else {
       require(attribute == cudaFuncAttributePreferredSharedMemoryCarveout && value >= -1 && value <= 100);
     }
@@ -310,6 +365,28 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
     const size_t each = std::min(gpu.shared / size_t(blocks) - gpu.shared_reserved, gpu.shared_per_block);
     const size_t fixed = simt::static_shared_bytes(call.body);
     *bytes = each > fixed ? each - fixed : 0;
+  });
+}
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                           const cudaLaunchConfig_t* config) {
+  return api([&] {
+    const Call& call = call_of(function);
+    LaunchExtras extras = extras_of(*config);
+    if (extras.cluster[0] == 0) std::copy(call.cluster, call.cluster + 3, extras.cluster);
+    const unsigned blocks = extras.cluster[0] * extras.cluster[1] * extras.cluster[2];
+    require(
+        blocks > 0 && blocks <= (may_be_non_portable(call) ? simt::kMostOfCluster : simt::kPortableCluster),
+        cudaErrorInvalidClusterSize);
+    *clusters = clusters_at_once(call, *config, blocks);
+  });
+}
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                 const cudaLaunchConfig_t* config) {
+  return api([&] {
+    const Call& call = call_of(function);
+    unsigned blocks = may_be_non_portable(call) ? simt::kMostOfCluster : simt::kPortableCluster;
+    while (blocks > 1 && clusters_at_once(call, *config, blocks) == 0) blocks /= 2;
+    *size = int(blocks);
   });
 }
 cudaError_t klab_cuda_best_block(int* grid, int* block, const void* function,

@@ -80,8 +80,17 @@ void enqueue(cudaStream_t stream, Work work);
 void run_in_legacy(const Work& work);
 /// Returns whether the program has a stream of its own, so that work may be without order.
 bool has_streams();
-/// Runs a kernel of the running work, which finds accesses that nothing orders behind work of other streams.
-void launch_in_stream(const simt::Launch& launch, const std::string& kernel);
+/// Attributes of a launch.
+struct LaunchExtras {
+  bool cooperative = false;
+  unsigned cluster[3] = {0, 0, 0};  // 0: as the kernel says
+  bool overlaps =
+      false;  // it may begin before the launch before it has ended (programmatic dependent launch)
+};
+/// Runs a kernel of the running work, which finds accesses that nothing orders behind work of other streams, or behind the
+/// launch before it if it overlaps with that.
+void launch_in_stream(const simt::Launch& launch, const std::string& kernel, const LaunchExtras& extras,
+                      bool non_portable);
 /// Records that the running copy or fill accesses device memory. Reports it if nothing orders it behind work of other
 /// streams.
 void touches_in_stream(const void* p, size_t bytes, bool write);
@@ -105,7 +114,7 @@ bool nothing_busy();
 /// Returns the call that launches the kernel behind a name.
 const Call& call_of(const void* function);
 void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream,
-                 bool cooperative);
+                 const LaunchExtras& extras);
 Work work_of_launch(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
                     bool cooperative);
 

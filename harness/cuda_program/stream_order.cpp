@@ -2,8 +2,10 @@
 // two. Work runs when it is submitted, so the results are those of one order among several.
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "harness/cuda_program/stream_state.h"
+#include "harness/simt/cluster_api.h"
 #include "harness/simt/trace.h"
 
 namespace klab::program {
@@ -82,18 +84,42 @@ void run_in(CUstream_st& s, const std::vector<CUstream_st*>& others, const Work&
   work();
 }
 
-void launch_in_stream(const simt::Launch& launch, const std::string& kernel) {
-  if (!counts()) return simt::launch(launch);
+namespace {
+
+/// The launch before in each stream, and earlier ones that it has not waited for.
+std::map<uint64_t, std::vector<simt::EarlierWork>>& launches_before() {
+  static auto& list = *new std::map<uint64_t, std::vector<simt::EarlierWork>>;
+  return list;
+}
+
+}  // namespace
+
+void launch_in_stream(const simt::Launch& launch, const std::string& kernel, const LaunchExtras& extras,
+                      bool non_portable) {
+  const auto runs = [&] {
+    if (extras.cluster[0] == 0) return simt::launch(launch);
+    simt::launch_clusters(launch, extras.cluster, non_portable);
+  };
   const int line = running_work.line;
-  const simt::InStreams place{running_work.unordered, at_line(line)};
+  std::vector<simt::EarlierWork>& before =
+      launches_before()[running_work.stream != nullptr ? running_work.stream->id : 0];
+  simt::InStreams place{{}, at_line(line)};
+  if (counts()) place.unordered = running_work.unordered;
+  if (extras.overlaps) place.unordered.insert(place.unordered.end(), before.begin(), before.end());
+  std::ranges::sort(place.unordered, {}, &simt::EarlierWork::first);
   const struct Set {
-    explicit Set(const simt::InStreams& one) { simt::in_streams = &one; }
+    explicit Set(const simt::InStreams* one) { simt::in_streams = one; }
     ~Set() { simt::in_streams = nullptr; }
-  } set{place};
+  } set{place.unordered.empty() && !counts() ? nullptr : &place};
   const uint32_t first = simt::Trace::new_intervals(1);
-  simt::launch(launch);
-  remember(first, simt::Trace::new_intervals(1),
-           "kernel " + kernel + (line > 0 ? ", launched" + at_line(line) + "," : ""));
+  simt::launch_before_was_waited_for = false;
+  runs();
+  const uint32_t end = simt::Trace::new_intervals(1);
+  const std::string what = "kernel " + kernel + (line > 0 ? ", launched" + at_line(line) + "," : "");
+  if (counts()) remember(first, end, what);
+  // A launch that never waits lets the next one overtake the launch before it, too.
+  if (!extras.overlaps || simt::launch_before_was_waited_for) before.clear();
+  before.push_back({first, end, "kernel " + kernel + " of the launch before", true});
 }
 
 void touches_in_stream(const void* p, size_t bytes, bool write) {

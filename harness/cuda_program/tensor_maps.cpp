@@ -22,9 +22,29 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                 const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
+                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  klab::program::add_host_finding(
+      klab::simt::Kind::failed_call,
+      "cuTensorMapEncodeIm2col: maps of im2col are not modeled on the host; cuTensorMapEncodeTiled is",
+      __builtin_return_address(0));
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  const std::string rule = klab::simt::replace_address(map, address);
+  if (rule.empty()) return CUDA_SUCCESS;
+  klab::program::add_host_finding(klab::simt::Kind::failed_call, "cuTensorMapReplaceAddress: " + rule,
+                                  __builtin_return_address(0));
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cuGetErrorName(CUresult error, const char** name) {
   *name = error == CUDA_SUCCESS               ? "CUDA_SUCCESS"
           : error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
+          : error == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED"
                                               : "CUDA_ERROR_UNKNOWN";
   return CUDA_SUCCESS;
 }
@@ -32,6 +52,7 @@ CUresult cuGetErrorName(CUresult error, const char** name) {
 CUresult cuGetErrorString(CUresult error, const char** text) {
   *text = error == CUDA_SUCCESS               ? "no error"
           : error == CUDA_ERROR_INVALID_VALUE ? "invalid argument"
+          : error == CUDA_ERROR_NOT_SUPPORTED ? "operation not supported"
                                               : "unknown error";
   return CUDA_SUCCESS;
 }
@@ -40,8 +61,12 @@ CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
                                              unsigned long long, cudaDriverEntryPointQueryResult* result) {
-  const bool found = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0;
-  *function = found ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
+  const auto is = [symbol](const char* name) { return std::strcmp(symbol, name) == 0; };
+  *function = is("cuTensorMapEncodeTiled")      ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled)
+              : is("cuTensorMapEncodeIm2col")   ? reinterpret_cast<void*>(&cuTensorMapEncodeIm2col)
+              : is("cuTensorMapReplaceAddress") ? reinterpret_cast<void*>(&cuTensorMapReplaceAddress)
+                                                : nullptr;
+  const bool found = *function != nullptr;
   if (result != nullptr) *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }

@@ -4,3 +4,7 @@
 
 typedef decltype(&cuTensorMapEncodeTiled) PFN_cuTensorMapEncodeTiled;
 typedef PFN_cuTensorMapEncodeTiled PFN_cuTensorMapEncodeTiled_v12000;
+typedef decltype(&cuTensorMapEncodeIm2col) PFN_cuTensorMapEncodeIm2col;
+typedef PFN_cuTensorMapEncodeIm2col PFN_cuTensorMapEncodeIm2col_v12000;
+typedef decltype(&cuTensorMapReplaceAddress) PFN_cuTensorMapReplaceAddress;
+typedef PFN_cuTensorMapReplaceAddress PFN_cuTensorMapReplaceAddress_v12000;

@@ -175,6 +175,10 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           size_t shared);
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks,
                                                       int threads);
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                           const cudaLaunchConfig_t* config);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                 const cudaLaunchConfig_t* config);
 
 // Used by the templates below.
 cudaError_t klab_cuda_symbol(const void* symbol, size_t bytes, void** address);
@@ -346,6 +350,16 @@ template <class T>
 inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, T* function, int blocks,
                                                              int threads) {
   return cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void*)function, blocks, threads);
+}
+template <class T>
+inline cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* function,
+                                                  const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxActiveClusters(clusters, (const void*)function, config);
+}
+template <class T>
+inline cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, T* function,
+                                                        const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxPotentialClusterSize(size, (const void*)function, config);
 }
 template <class T>
 inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, T function, size_t shared = 0,

@@ -7,6 +7,8 @@
 #include <klab_cuda/copies.h>
 #include <klab_cuda/device.h>
 
+#include "harness/simt/cluster_api.h"
+
 extern "C" {
 void klab_cuda_grid_sync(const char* file, int line);
 bool klab_cuda_grid_can_sync();
@@ -200,6 +202,50 @@ inline coalesced_group labeled_partition(const G& group, T label, KLAB_SIMT_HERE
   return coalesced_group(__match_any_sync(group.mask(), label, file, line));
 }
 
+/// The blocks of a cluster (CUDA C++ Programming Guide, "Cluster Group").
+class cluster_group {
+ public:
+  struct arrival_token {};
+  static void sync(KLAB_SIMT_HERE) {
+    klab::simt::cluster_arrive(true, file, line);
+    klab::simt::cluster_wait(file, line);
+  }
+  static arrival_token barrier_arrive(KLAB_SIMT_HERE) {
+    klab::simt::cluster_arrive(true, file, line);
+    return {};
+  }
+  static void barrier_wait(KLAB_SIMT_HERE) { klab::simt::cluster_wait(file, line); }
+  static void barrier_wait(arrival_token&&, KLAB_SIMT_HERE) { klab::simt::cluster_wait(file, line); }
+  static unsigned block_rank() { return klab::simt::cluster_rank(); }
+  static unsigned num_blocks() { return klab::simt::cluster_blocks(); }
+  static unsigned num_threads() { return num_blocks() * thread_block::size(); }
+  static unsigned size() { return num_threads(); }
+  static unsigned thread_rank() { return block_rank() * thread_block::size() + details::rank_in_block(); }
+  static dim3 dim_blocks() {
+    return dim3(klab::simt::cluster_size(0), klab::simt::cluster_size(1), klab::simt::cluster_size(2));
+  }
+  static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+  }
+  static dim3 block_index() {
+    return dim3(klab::simt::block_in_cluster(0), klab::simt::block_in_cluster(1),
+                klab::simt::block_in_cluster(2));
+  }
+  static dim3 thread_index() {
+    const dim3 block = block_index();
+    return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                block.z * blockDim.z + threadIdx.z);
+  }
+  template <class T>
+  static T* map_shared_rank(T* p, unsigned rank, KLAB_SIMT_HERE) {
+    return static_cast<T*>(klab::simt::map_shared(
+        const_cast<const void*>(static_cast<const volatile void*>(p)), rank, file, line));
+  }
+  static unsigned query_shared_rank(const void* p) { return klab::simt::rank_of_shared(p); }
+};
+inline cluster_group this_cluster() { return {}; }
+
 class grid_group {
  public:
   static bool is_valid() { return klab_cuda_grid_can_sync(); }
@@ -217,6 +263,19 @@ class grid_group {
   static dim3 group_dim() { return gridDim; }
   static dim3 dim_blocks() { return gridDim; }
   static dim3 block_index() { return blockIdx; }
+  static unsigned long long num_clusters() { return num_blocks() / klab::simt::cluster_blocks(); }
+  static unsigned long long cluster_rank() {
+    const dim3 all = dim_clusters(), mine = cluster_index();
+    return mine.x + (unsigned long long)all.x * (mine.y + (unsigned long long)all.y * mine.z);
+  }
+  static dim3 cluster_index() {
+    return dim3(klab::simt::cluster_of_grid(0), klab::simt::cluster_of_grid(1),
+                klab::simt::cluster_of_grid(2));
+  }
+  static dim3 dim_clusters() {
+    return dim3(klab::simt::clusters_of_grid(0), klab::simt::clusters_of_grid(1),
+                klab::simt::clusters_of_grid(2));
+  }
 };
 inline grid_group this_grid() { return {}; }
 

@@ -14,6 +14,14 @@ namespace klab::program {
 /// Keeps the configuration of <<<>>> until the kernel's name is called.
 void configure(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr);
 
+/// A kernel's __launch_bounds__ and __cluster_dims__; 0: none.
+struct Bounds {
+  int threads;
+  unsigned cluster[3];
+  Bounds(int most) : threads(most), cluster{0, 0, 0} {}  // NOLINT: a kernel without clusters
+  Bounds(int most, unsigned x, unsigned y = 1, unsigned z = 1) : threads(most), cluster{x, y, z} {}
+};
+
 /// A call of a kernel by name.
 struct Call {
   const void* body;                                 // function that runs one thread
@@ -23,6 +31,7 @@ struct Call {
   void (*copy)(void* to, const void* from);
   void (*destroy)(void* p);
   int max_threads;  // __launch_bounds__; 0: none
+  unsigned cluster[3];
 };
 /// Launches a kernel that was called by name with arguments. Copies `parameters`.
 void launch(const Call& call, const void* parameters);
@@ -94,14 +103,15 @@ struct Parameters {
 
 /// Called by the function that keeps the kernel's own name: launches `body`.
 template <class... P, class... A>
-inline void launch(int max_threads, void (*body)(P...), A&... args) {
+inline void launch(Bounds bounds, void (*body)(P...), A&... args) {
   using All = Parameters<P...>;
   const Call call{reinterpret_cast<const void*>(body),
                   All::run,
                   sizeof(typename All::Tuple),
                   All::copy,
                   All::destroy,
-                  max_threads};
+                  bounds.threads,
+                  {bounds.cluster[0], bounds.cluster[1], bounds.cluster[2]}};
   if (asked(call, All::fill)) return;
   const typename All::Tuple values(args...);
   launch(call, &values);

@@ -10,6 +10,7 @@
 #include <klab_cuda/matrix_shape.h>
 
 #include "harness/simt/async_api.h"
+#include "harness/simt/cluster_api.h"
 
 extern "C" {
 unsigned klab_shared_address(const void* p);
@@ -19,6 +20,22 @@ KLAB_SIMT_INLINE size_t __cvta_generic_to_shared(const void* p) { return klab_sh
 KLAB_SIMT_INLINE void* __cvta_shared_to_generic(size_t address) {
   return klab_shared_pointer(unsigned(address));
 }
+KLAB_SIMT_INLINE void* __cluster_map_shared_rank(const void* p, unsigned rank, KLAB_SIMT_HERE) {
+  return klab::simt::map_shared(p, rank, file, line);
+}
+KLAB_SIMT_INLINE unsigned __cluster_query_shared_rank(const void* p) { return klab::simt::rank_of_shared(p); }
+KLAB_SIMT_INLINE unsigned __clusterRelativeBlockRank() { return klab::simt::cluster_rank(); }
+KLAB_SIMT_INLINE unsigned __clusterSizeInBlocks() { return klab::simt::cluster_blocks(); }
+KLAB_SIMT_INLINE void __cluster_barrier_arrive(KLAB_SIMT_HERE) {
+  klab::simt::cluster_arrive(true, file, line);
+}
+KLAB_SIMT_INLINE void __cluster_barrier_arrive_relaxed(KLAB_SIMT_HERE) {
+  klab::simt::cluster_arrive(false, file, line);
+}
+KLAB_SIMT_INLINE void __cluster_barrier_wait(KLAB_SIMT_HERE) { klab::simt::cluster_wait(file, line); }
+/// Programmatic dependent launch.
+KLAB_SIMT_INLINE void cudaGridDependencySynchronize() { klab::simt::wait_for_launch_before(); }
+KLAB_SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 KLAB_SIMT_INLINE size_t __cvta_generic_to_global(const void* p) { return size_t(p); }
 KLAB_SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
 
@@ -137,6 +154,12 @@ KLAB_SIMT_INLINE void store(void* p, Neighbors<T, n> x) {
   typename klab::simt::Piece<sizeof(x)>::type piece;
   __builtin_memcpy(&piece, &x, sizeof piece);
   *static_cast<decltype(piece)*>(p) = piece;
+}
+
+/// Implements st.async.
+template <class T, int n>
+KLAB_SIMT_INLINE void store_async(void* to, Neighbors<T, n> x, void* barrier, KLAB_SIMT_HERE) {
+  klab::simt::store_async(to, &x, sizeof x, barrier, file, line);
 }
 
 /// Implements shfl.sync. c holds the last lane that may be read and, in bits 8 to 12, the bits of a lane that
