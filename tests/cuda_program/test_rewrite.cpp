@@ -185,14 +185,20 @@ TEST(Rewrite, LeavesStringsAndSystemHeadersAlone) {
   EXPECT_TRUE(holds(of(foreign), foreign));
 }
 
+TEST(Rewrite, PassesTheSizeOfClustersToLaunches) {
+  const Rewritten r =
+      of("__global__ void __cluster_dims__(2, kY, 1) __launch_bounds__(64) k(int* x) { *x = 1; }");
+  EXPECT_TRUE(holds(r, "launch(::klab::program::Bounds(64, 2, kY, 1), &k__klab1, x);"));
+  EXPECT_EQ(r.text.find("__cluster_dims__"), std::string::npos) << r.text;
+  EXPECT_TRUE(holds(of("__global__ void __cluster_dims__(2) k();"), "void  k();"));
+}
+
 TEST(Rewrite, RefusesWithFileAndLine) {
   EXPECT_EQ(
       refusal("# 7 \"b.cuh\" 1\n__device__ void f() {\n  asm(\"tcgen05.fence;\");\n}").rfind("b.cuh:8: ", 0),
       0U);
   EXPECT_NE(refusal("__global__ void k() {\n  k<<<1, 1(); }").find("a.cu:2: "), std::string::npos);
-  EXPECT_NE(refusal("__cluster_dims__(2, 1, 1) __global__ void k() {}").size() +
-                refusal("__global__ void __cluster_dims__(2, 1, 1) k() {}").size(),
-            0U);
+  EXPECT_EQ(refusal("__cluster_dims__(2, 1, 1) __global__ void k() {}"), "");
   EXPECT_NE(refusal("void f() { k<<<1, 2(x); }"), "");
   EXPECT_EQ(
       refusal(
@@ -260,6 +266,46 @@ TEST(Ptx, TranslatesProductsAndCopiesOfHopper) {
   has(translate_ptx("setmaxnreg.dec.sync.aligned.u32 40;"), "set_registers(");
 }
 
+TEST(Ptx, TranslatesClustersAndTheirMemory) {
+  const auto has = [](const std::string& code, const std::string& word) {
+    EXPECT_NE(code.find(word), std::string::npos) << code;
+  };
+  has(translate_ptx("mapa.shared::cluster.u32 %0, %1, %2;"), "map_shared_address(");
+  has(translate_ptx("mapa.u64 %0, %1, %2;"), "map_shared(reinterpret_cast<void*>(");
+  has(translate_ptx("getctarank.shared::cluster.u32 %0, %1;"), "rank_of_shared(::klab_shared_pointer(");
+  has(translate_ptx("barrier.cluster.arrive.release.aligned;"), "cluster_arrive(true, ");
+  has(translate_ptx("barrier.cluster.arrive.relaxed.aligned;"), "cluster_arrive(false, ");
+  has(translate_ptx("barrier.cluster.wait.acquire.aligned;"), "cluster_wait(");
+  has(translate_ptx("mov.u32 %0, %cluster_ctaid.y;"), "block_in_cluster(1)");
+  has(translate_ptx("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "mbarrier_arrive(");
+  has(translate_ptx("ld.shared::cluster.f32 %0, [%1];"), "*static_cast<float*>(::klab_shared_pointer(");
+  has(translate_ptx("atom.shared::cluster.add.u32 %0, [%1], %2;"), "atomicAdd(");
+  has(translate_ptx(
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.s32 [%0], {%1, %2}, [%3];"),
+      "Neighbors<int, 2>{{");
+  has(translate_ptx(
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+          "[%1], %2, [%3], %4;"),
+      "bulk_load_multicast(");
+  has(translate_ptx("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes."
+                    "multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"),
+      "tensor_load_multicast(");
+  has(translate_ptx(
+          "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"),
+      "bulk_copy_to_peer(");
+  has(translate_ptx("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [%0], [%1], %2;"),
+      "BulkReduce::add, ::klab::simt::BulkType::bf16, ");
+  has(translate_ptx(
+          "cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile.bulk_group [%0, {%1, %2}], [%3];"),
+      "tensor_reduce(::klab::simt::BulkReduce::max, ");
+  has(translate_ptx("red.global.add.noftz.bf16x2 [%0], %1;"), "atomic_bfloat162(static_cast<unsigned*>(");
+  has(translate_ptx("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;"),
+      "MapField::global_dim, ");
+  has(translate_ptx("griddepcontrol.wait;"), "wait_for_launch_before();");
+  has(translate_ptx("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"),
+      "store_matrix(klab_r, 2, true, ");
+}
+
 TEST(Ptx, NamesUnknownInstructions) {
   const auto refused = [](const std::string& text) -> std::string {
     try {
@@ -277,13 +323,15 @@ TEST(Ptx, NamesUnknownInstructions) {
       refused("wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {%0,%1,%2,%3}, %4, %5, %6, 1, 1, 0, 0;"),
       "");
   EXPECT_NE(
-      refused("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
-              "[%1], %2, [%3], %4;"),
+      refused("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, "
+              "{%2, %3, %4, %5}], [%6], {%7, %8};"),
       "");
-  EXPECT_NE(refused("mapa.shared::cluster.u32 %0, %1, %2;"), "");
-  EXPECT_NE(refused("barrier.cluster.arrive;"), "");
-  EXPECT_NE(refused("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "");
-  EXPECT_NE(refused("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;"), "");
+  EXPECT_NE(refused("mbarrier.init.shared::cluster.b64 [%0], %1;"), "");
+  EXPECT_NE(
+      refused("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], "
+              "[%1], %2, [%3];"),
+      "");
+  EXPECT_NE(refused("tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;"), "");
   EXPECT_EQ(refused("add.rz.f32 %0, %1, %2;"), "add.rz.f32 %0, %1, %2");
   EXPECT_NE(refused("mov.u32 %0, %envreg3;"), "");
   EXPECT_EQ(refused("bra done;"), "bra done: the label is not in this statement");

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# ctest: slow
+# Clusters, multicast, reductions by the copy engine and launches that overlap: right programs run without a finding and are counted;
+# each wrong version is found at its line.
+set -uo pipefail
+klab=$1 source_dir=$2 build_dir=$3
+[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export NO_COLOR=1
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+cd "$tmp"
+source=$source_dir/tests/programs/clusters.cu
+"$build_dir/klab-nvcc" "$source" -o clusters || { echo "clusters.cu cannot be compiled"; exit 1; }
+
+# The right programs, with any order of blocks, warps and lanes.
+for seed in 1 2 3; do
+  KLAB_PROGRAM_SEED=$seed "$klab" trace ./clusters --json >out 2>&1 || { tail -n 25 out; fail "seed $seed: exit code $?"; }
+  grep -qF "clusters passed" out || fail "seed $seed: clusters.cu does not say that it passed"
+  python3 - <<'P' || fail "seed $seed: findings or counts"
+import json
+text = open("out").read()
+j = json.loads(text[text.index("{"):text.rindex("}") + 1])
+assert not j["findings"], j["findings"]
+source = open(next(l["file"] for l in j["lines"])).read().splitlines()
+def counts(mark, access):
+    return next(l for l in j["lines"] if l["access"] == access and f"// at {mark}" in source[l["line"] - 1])
+# A tile that is multicast is read once for both blocks: 2 clusters, 5 steps, 2 halves of 512 bytes.
+multicast = counts("tile_half_bytes", "copy")
+assert (multicast["requests"], multicast["sectors"]) == (20, 320), multicast
+# 5 blocks add a tile of 256 bytes each.
+added = counts("add_no_fence", "atomic")
+assert (added["requests"], added["sectors"]) == (5, 40), added
+# The first thread of each of 3 clusters reads a word of each of its 4 blocks.
+there = counts("sum_without_sync", "shared load")
+assert (there["requests"], there["lanes"]) == (12, 12), there
+P
+done
+
+# Wrong versions: words of the finding, and a line that has the version's name.
+wrong() {  # name, words...
+  local name=$1 code=0; shift
+  local at=''
+  "$klab" trace ./clusters --seconds 20 -- "$name" >out 2>&1 || code=$?
+  [[ $code -eq 1 ]] || { tail -n 25 out; fail "$name: exit code $code, not 1"; }
+  for line in $(grep -nE "// at .*\b$name\b" "$source" | cut -d: -f1); do
+    grep -qF "clusters.cu:$line:" out && at=$line
+  done
+  [[ -n $at ]] || { grep -A3 FINDING out; fail "$name: not found at its line"; }
+  for word in "$@"; do
+    grep -qF -e "$word" out || { grep -A3 FINDING out; fail "$name: no '$word'"; }
+  done
+}
+wrong sum_without_sync "of block ("
+wrong sum_block_barrier "of block ("
+wrong sum_no_sync_at_end "use after free"
+wrong sum_wrong_rank "mapa of rank 4: the cluster has 4 blocks"
+wrong sum_writes_peer "race on shared memory"
+wrong tile_half_bytes "the bytes that the phase expects (expect_tx) are fewer than those of its copies"
+wrong tile_no_cluster_sync
+wrong tile_own_empty
+wrong tile_wrong_mask "to the blocks of the mask 7: the cluster has 2"
+wrong tile_no_sync_at_end
+wrong add_no_fence "no fence.proxy.async behind the write"
+wrong add_no_wait "cp.async.bulk.wait_group must come first"
+wrong add_plain_store "race on global memory"
+wrong split_no_wait "missing wait"
+wrong split_too_many_bytes "4 bytes that are expected have not come"
+wrong split_own_barrier "both must be in the same block"
+wrong split_arrive_twice "barrier.cluster.arrive of a thread that has arrived already"
+wrong pair_reads_early "griddepcontrol.wait (cudaGridDependencySynchronize) must come first"
+wrong pair_never_waits "this launch may begin before that one has ended"
+wrong pair_writes_early "this launch may begin before that one has ended"
+wrong boxes_no_fence "a bulk copy reads shared memory that"
+wrong boxes_source_reused "which a bulk copy read at line"
+wrong map_not_acquired "no fence.proxy.tensormap::generic.acquire of it behind that"
+wrong map_bad_box "tensormap.replace box_dim 257: it must be 1 to 256"
+
+[[ $failures -eq 0 ]] && echo "all as it should be"
+exit $((failures > 0))
