@@ -133,7 +133,8 @@ void Trace::atomic_at(const void* p) {
                                [&](const GridRun::Released& r) { return r.address == address; });
   const size_t blocks = grid_ != nullptr ? executor_->turn + 1 : block_firsts_.size();
   if (at != released.end()) {
-    if (acquired_.size() < blocks) acquired_.resize(blocks, 0);
+    // Later blocks of a cluster may have released, too.
+    acquired_.resize(std::max({acquired_.size(), blocks, at->until.size()}), 0);
     for (size_t b = 0; b < at->until.size(); ++b) acquired_[b] = std::max(acquired_[b], at->until[b]);
   }
   const Lane& me = *executor_->lane;
@@ -149,7 +150,7 @@ void Trace::atomic_at(const void* p) {
   if (fenced == 0) return;
   merge((grid_ != nullptr ? grid_->released_threads : released_threads_)[fenced], threads);
   auto& release = at != released.end() ? *at : released.emplace_back(GridRun::Released{address, {}});
-  release.until.resize(blocks, 0);
+  release.until.resize(std::max({release.until.size(), acquired_.size(), blocks}), 0);
   for (size_t b = 0; b < acquired_.size(); ++b) release.until[b] = std::max(release.until[b], acquired_[b]);
   release.until[blocks - 1] = std::max(release.until[blocks - 1], fenced);
 }

@@ -73,7 +73,7 @@ wrong pair_reads_early "griddepcontrol.wait (cudaGridDependencySynchronize) must
 wrong pair_never_waits "this launch may begin before that one has ended"
 wrong pair_writes_early "this launch may begin before that one has ended"
 wrong boxes_no_fence "a bulk copy reads shared memory that"
-wrong boxes_source_reused "which a bulk copy read at line"
+wrong boxes_source_reused "a bulk copy read at line"
 wrong map_not_acquired "no fence.proxy.tensormap::generic.acquire of it behind that"
 wrong map_bad_box "tensormap.replace box_dim 257: it must be 1 to 256"
 

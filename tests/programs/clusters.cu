@@ -105,6 +105,25 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kThreads) sum(
   if (fault != sum_no_sync_at_end) cluster.sync();
 }
 
+// A flag and a number that the second block of a cluster hands to the first one.
+
+__global__ void __cluster_dims__(2, 1, 1) hand_over(int* out) {
+  __shared__ int flag, number;
+  auto cluster = cg::this_cluster();
+  if (threadIdx.x == 0) flag = 0;
+  cluster.sync();
+  if (threadIdx.x == 0 && cluster.block_rank() == 1) {
+    *cluster.map_shared_rank(&number, 0) = 42;
+    __threadfence();
+    atomicExch(cluster.map_shared_rank(&flag, 0), 1);
+  } else if (threadIdx.x == 0) {
+    while (atomicAdd(&flag, 0) == 0) {
+    }
+    out[blockIdx.x / 2] = number;
+  }
+  cluster.sync();
+}
+
 // Multicast: two blocks fetch one half of each tile each, for both.
 
 constexpr int kTile = 256, kSteps = 5, kStages = 2;  // floats
@@ -406,6 +425,15 @@ static bool sums() {
   return good;
 }
 
+static bool handed_over() {
+  int* out = on_device(std::vector<int>(3));
+  hand_over<<<6, 32>>>(out);
+  CHECK(cudaGetLastError());
+  bool good = true;
+  for (int x : back(out, 3)) good = same("number that is handed over", x, 42) && good;
+  return good;
+}
+
 template <Fault fault>
 static bool tiles() {
   std::vector<float> in(kSteps * kTile);
@@ -608,8 +636,9 @@ int main(int argc, char** argv) {
   WRONG(boxes_source_reused, exchanges)
   WRONG(map_not_acquired, matrices)
   WRONG(map_bad_box, matrices)
-  const bool good = sums<kNone>() & tiles<kNone>() & additions<kNone>() & splits<kNone>() & pairs<kNone>() &
-                    exchanges<kNone>() & matrices<kNone>() & neighbors_are_right() & limits();
+  const bool good = sums<kNone>() & handed_over() & tiles<kNone>() & additions<kNone>() & splits<kNone>() &
+                    pairs<kNone>() & exchanges<kNone>() & matrices<kNone>() & neighbors_are_right() &
+                    limits();
   if (good) std::printf("clusters passed\n");
   return good ? 0 : 1;
 }
