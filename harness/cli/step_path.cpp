@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/cli/command.h"
+#include "harness/cli/listing_actions.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/report/table.h"
@@ -45,6 +46,7 @@ class Progressed {
     const auto at = book_.steps.find(s.own->id);
     return at == book_.steps.end() ? nullptr : &at->second;
   }
+  const ProgressBook& book() const { return book_; }
   bool done(const Step& s) const { return of(s) != nullptr && of(s)->done; }
   bool tried(const Step& s) const { return of(s) != nullptr && of(s)->tries > 0 && !of(s)->done; }
 
@@ -125,6 +127,12 @@ void print_lab(const Lab& lab, const Progressed& progress) {
               inked(states[k], progress.done(*list[k]) ? Ink::green : Ink::dim);
     fmt::print("{}\n", line);
   }
+  for (const Listing& l : listings())
+    if (l.lab == lab.id) {
+      const std::string found = state_of(l, progress.book());
+      fmt::print("  {}  find the fault: {}{}\n", l.name, l.title,
+                 found.empty() ? "" : "  " + inked(found, Ink::green));
+    }
   std::string kept;
   for (const Step* s : list)
     for (const std::string& name : kept_of(*s)) kept += (kept.empty() ? "" : ", ") + name;

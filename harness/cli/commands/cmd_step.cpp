@@ -4,6 +4,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
+#include "harness/cli/listing_actions.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/step_actions.h"
 #include "harness/cli/step_path.h"
@@ -26,7 +27,8 @@ struct Options {
   std::string step;
   std::string judge, confine;  // used when it starts itself
   bool check = false, watch = false, solution = false, restart = false, undo = false, every = false,
-       no_time = false;
+       no_time = false, evidence = false;
+  std::string answer;
   StepCheckOptions how;
   int hint = 0;
   std::string export_to, name;
@@ -100,6 +102,19 @@ std::string lab_named(const std::string& name) {
   return "";
 }
 
+/// A faulty listing in place of a step.
+int run_listing(const Options& o) {
+  const Listing& listing = find_listing(o.step);
+  if (o.watch || o.undo || o.hint > 0 || o.every)
+    throw std::invalid_argument(fmt::format(
+        "{} is a listing: --watch, --undo, --hint and --every are for steps, leave them out", o.step));
+  if (o.restart) return restart_listing(listing);
+  if (o.solution) return show_repair(listing);
+  if (!o.answer.empty()) return answer_listing(listing, o.answer);
+  if (o.evidence) return show_evidence(listing, o.how);
+  return o.check ? check_repair(listing, o.how) : show_listing(listing);
+}
+
 int run(Options& o) {
   if (!o.confine.empty()) become_confined(o.confine);
   if (!o.judge.empty()) return judge(job_from_text(read_text(o.judge)));
@@ -107,6 +122,9 @@ int run(Options& o) {
   if (!o.grade.empty()) return grade_folder(o);
   if (!o.export_to.empty()) return export_work(o);
   if (o.every) return check_every_step(o.step, o.how);
+  if (is_listing(o.step)) return run_listing(o);
+  if (!o.answer.empty() || o.evidence)
+    throw std::invalid_argument("--answer and --evidence are for faulty listings: klab step 14.fault.01");
   const bool acts = o.check || o.watch || o.solution || o.restart || o.undo;
   if (!acts && (o.step.empty() || !lab_named(o.step).empty())) return show_path(lab_named(o.step));
   if (o.step.empty()) {
@@ -125,7 +143,7 @@ int run(Options& o) {
 }
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("step", o.step, "LAB.NN, LAB.cuda.NN or LAB.OP.NN; a lab for its steps")
+  app.add_option("step", o.step, "LAB.NN, LAB.cuda.NN, LAB.OP.NN or LAB.fault.NN; a lab for its steps")
       ->option_text("[STEP]");
   app.add_flag("--check", o.check, "compile, check and time your file (STEP: the last one, if left out)");
   app.add_flag("--watch", o.watch, "the same, again on every save");
@@ -133,6 +151,9 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--solution", o.solution, "the way from the parent to klab's rung");
   app.add_flag("--restart", o.restart, "move your file aside and begin again");
   app.add_flag("--undo", o.undo, "move your file aside and take back the last one that passed");
+  app.add_option("--answer", o.answer, "of a faulty listing: the line at fault, and the kind of fault")
+      ->type_name("LINE:KIND");
+  app.add_flag("--evidence", o.evidence, "of a faulty listing: run it, and show what is found");
   app.add_flag("--no-time", o.no_time, "--check without timing");
   add_json(app, o.how.json, {{"step", "--check STEP"}}, "--check for programs");
   add_number(app, "--seconds", o.how.seconds, range::stage_seconds,
@@ -157,18 +178,20 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--confine", o.confine)->group("");
 }
 
-KLAB_COMMAND({.name = "step",
-              .summary = "The learner's path: make a rung yourself, with text, hints and an answer",
-              .details = "klab step                  where you are\n"
-                         "klab step 03.02            start that step: its text, and a file to work in\n"
-                         "klab step --check 03.02    does it compile, is it right, is it safe, is it faster\n"
-                         "klab step 03.02 --hint 1   stuck?\n"
-                         "Exit codes: 0 passed, or right and not timed (--no-time); 1 not yet; 2 bad input.",
-              .setup = [](CLI::App& app) -> std::function<int()> {
-                auto o = std::make_shared<Options>();
-                add_options(app, *o);
-                return [o] { return run(*o); };
-              }});
+KLAB_COMMAND(
+    {.name = "step",
+     .summary = "The learner's path: make a rung yourself, with text, hints and an answer",
+     .details = "klab step                  where you are\n"
+                "klab step 03.02            start that step: its text, and a file to work in\n"
+                "klab step --check 03.02    does it compile, is it right, is it safe, is it faster\n"
+                "klab step 03.02 --hint 1   stuck?\n"
+                "klab step 14.fault.01      a kernel that looks right: find the fault, name it, repair it\n"
+                "Exit codes: 0 passed, or right and not timed (--no-time); 1 not yet; 2 bad input.",
+     .setup = [](CLI::App& app) -> std::function<int()> {
+       auto o = std::make_shared<Options>();
+       add_options(app, *o);
+       return [o] { return run(*o); };
+     }});
 
 }  // namespace
 }  // namespace klab::step_command
