@@ -27,6 +27,8 @@ constexpr ListingKind kKinds[] = {
     {"bounds", "reads or writes outside of an array"},
     {"incomplete", "leaves out a part of the formula"},
     {"misplaced", "stores a result where another belongs"},
+    {"traffic", "moves more than the simple kernel does, for nothing"},
+    {"endless", "a loop that some inputs never end"},
 };
 
 constexpr const char* kFault = "// FAULT";
@@ -110,6 +112,7 @@ Listing listing_from(const std::string& source, const std::string& lab, const st
             .claim = at("CLAIM"),
             .kind = at("KIND"),
             .why = at("WHY"),
+            .count = header.contains("COUNT") ? at("COUNT") : "",
             .text = {},
             .repaired = {},
             .lines = {},
@@ -214,10 +217,18 @@ Naming named(const Listing& listing, const std::string& answer) {
 }
 
 Answer check_listing(const Listing& listing, const fs::path& file, CheckStepOptions options) {
-  options.time = false;
+  options.time = !listing.count.empty();  // of a CUDA variant: count
   options.variant = true;
-  Step step = step_of(*listing.rung);
-  return check_work(step, file, options);
+  const Step step = step_of(*listing.rung);
+  Answer a = check_work(step, file, options);
+  if (!a.passed() || !a.counts || listing.count.empty()) return a;
+  for (const CountVerdict::Line& l : a.counts->lines)
+    if (l.name == listing.count && l.yours > l.own) {
+      a.outcome = Outcome::no_faster;
+      a.text = fmt::format("right and safe, with {} {} at {}, where {} has {}", l.yours, l.name, a.counted_at,
+                           listing.rung->id, l.own);
+    }
+  return a;
 }
 
 }  // namespace klab

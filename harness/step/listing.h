@@ -2,7 +2,8 @@
 // fault, repair it.
 //
 // labs/NN_name/faults/NN_name.listing holds one: a header (TITLE, CLAIM, REPAIRS, KIND, WHY), then a CUDA kernel as a work file. A
-// line that ends with "// FAULT" is at fault; "//+ " begins a line of the repair. Learners see neither.
+// line that ends with "// FAULT" is at fault; "//+ " begins a line of the repair. Learners see neither. A listing whose results are
+// right has a COUNT, of which a repair takes no more than the rung of REPAIRS does: "shared requests".
 #pragma once
 
 #include <filesystem>
@@ -20,6 +21,7 @@ struct Listing {
   std::string lab;    // id
   std::string title;  // "a scan in shared memory, four rays a block"
   std::string claim, kind, why;
+  std::string count;              // of counts_of_step(); empty: the check alone decides
   const Variant* rung = nullptr;  // a right rung of the operation, whose check grades the repair
   std::string text;               // the learner's file
   std::string repaired;           // klab's repair of it
@@ -56,7 +58,8 @@ struct Naming {
 /// Throws std::invalid_argument for an answer of another form, a line that the listing lacks, or an unknown kind.
 Naming named(const Listing& listing, const std::string& answer);
 
-/// Compiles a file and checks it as a variant of the listing's operation, without timing. Outcome::passed: right and safe.
+/// Compiles a file and checks it as a variant of the listing's operation, without timing. Outcome::passed: right and safe, and no
+/// more of Listing::count than it takes; Outcome::no_faster: more.
 Answer check_listing(const Listing& listing, const std::filesystem::path& file, CheckStepOptions options);
 
 }  // namespace klab
