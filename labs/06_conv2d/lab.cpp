@@ -1,9 +1,11 @@
-// Lab 06: sizes at which convolution and pooling, and their backwards, are checked and timed.
+// Lab 06: sizes at which convolution, pooling and padding, and their backwards, are checked and timed.
 #include <algorithm>
 
 #include "harness/core/lab.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
+#include "reference/pad2d_bwd/pad2d_bwd.h"
+#include "reference/pad2d_fwd/pad2d_fwd.h"
 #include "reference/pool_bwd/pool_bwd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
@@ -93,6 +95,26 @@ const std::vector<std::string> kPoolParameters = {"r",     "s",     "stride_y", 
 
 const std::vector<int64_t> kPoolCounted = {2, 3, 21, 37, 3, 3, 2, 2, 1, 1, 0, 0};
 
+// Shapes of a padding: pictures, h, w, pad y and x, kind.
+const std::vector<BenchShape> kPads = {
+    {.name = "mean by 1, 512 pictures of 56x56", .shape = {512, 56, 56, 1, 1, 4}, .tour = true},
+    {.name = "reflect by 2, 512 pictures of 56x56", .shape = {512, 56, 56, 2, 2, 3}},
+    {.name = "replicate by 3, 64 pictures of 112x112", .shape = {64, 112, 112, 3, 3, 1}},
+};
+
+const std::vector<std::vector<int64_t>> kPadChecks = {
+    {0, 1, 2, 3, 5},               // planes
+    {1, 2, 3, 5, 8, 13, 31},       // h
+    {1, 2, 3, 5, 8, 13, 33, 130},  // w
+    {0, 1, 2, 3, 5, 8},            // pad_y
+    {0, 1, 2, 3, 5, 8, 33},        // pad_x
+    {0, 1, 2, 3, 4},               // kind
+};
+
+const std::vector<std::string> kPadParameters = {"pad_y", "pad_x", "kind"};
+
+const std::vector<int64_t> kPadCounted = {5, 19, 37, 2, 3, 4};
+
 KLAB_LAB({
     .title = "Convolution: the same few weights everywhere",
     .question = "How does a sum over a small window, taken at every pixel, become a matrix product, and when "
@@ -123,7 +145,21 @@ KLAB_LAB({
              .counted = kPoolCounted,
              .traffic = Traffic::copy,
              .huge = 1e36,
-             .parameters = kPoolParameters}},
+             .parameters = kPoolParameters},
+            {.op = make_op<Pad2dFwd>(),
+             .bench = kPads,
+             .check = kPadChecks,
+             .counted = kPadCounted,
+             .traffic = Traffic::copy,
+             .huge = 1e30,
+             .parameters = kPadParameters},
+            {.op = make_op<Pad2dBwd>(),
+             .bench = kPads,
+             .check = kPadChecks,
+             .counted = kPadCounted,
+             .traffic = Traffic::copy,
+             .huge = 1e30,
+             .parameters = kPadParameters}},
 });
 
 }  // namespace

@@ -57,6 +57,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"conv2d_bwd", {kFma}},
       {"pool_fwd", {kFma}},
       {"pool_bwd", {kFma}},
+      {"pad2d_fwd", {kFma}},
+      {"pad2d_bwd", {kFma}},
       {"layernorm_fwd", {kFma, kDivision, kRoot}},
       {"layernorm_bwd", {kFma}},
       {"layernorm_residual_fwd", {kFma, kDivision, kRoot}},
