@@ -361,6 +361,43 @@ TEST(NetworkLine, WindowsHaveStridesAndAverages) {
   EXPECT_NEAR(largest[0], 18, 1e-5);
 }
 
+TEST(NetworkLine, BordersContinueThePicture) {
+  const auto net = make_model("conv 1 3 pad 1 reflect, none, pool 2 stride 1 pad 1 mean, 3", {1, 3, 3}, 3);
+  std::string text;
+  for (const LayerSummary& l : summary_of(*net)) text += l.name + l.out + std::to_string(l.parameters) + " ";
+  EXPECT_EQ(text, "conv1_pad[1,5,5]0 conv1[1,3,3]10 pool1_pad[1,5,5]0 pool1[1,4,4]0 linear1[3]51 ");
+  net->build(1, 1);
+  const Plan plan = naive_plan(net->calls());
+  Profile profile;
+  for (const Tensor& t : net->parameters().tensors())
+    if (t.name == "conv1.weight") std::fill_n(t.value, t.size(), 1.0F);
+  const std::vector<float> picture = {1, 2, 3, 4, 5, 6, 7, 8, 9}, ones(3, 1.0F);
+  net->forward({plan, profile}, picture.data());
+  const Array<float>&sums = net->values(1), &bordered = net->values(2), &largest = net->values(3);
+  EXPECT_EQ(net->values(0)[0], 5);              // mirrored at the corner
+  EXPECT_EQ(sums[0], 1 + 4 * 5 + 2 * (2 + 4));  // 5 4 5 / 2 1 2 / 5 4 5
+  EXPECT_EQ(sums[4], 45);
+  EXPECT_EQ(bordered[0], 45);  // the mean: sums are symmetric around the middle
+  EXPECT_EQ(largest[0], 45);   // a corner: three means and sums[0]
+  // Each pixel of the first picture gets what the places that show it get.
+  net->backward({plan, profile}, ones.data());
+  double outer = 0, inner = 0;
+  for (int k = 0; k < 25; ++k) outer += double(net->gradients(1)[size_t(k)]);
+  for (int k = 0; k < 9; ++k) inner += double(net->gradients(0)[size_t(k)]);
+  EXPECT_NE(outer, 0);
+  EXPECT_NEAR(inner, outer, 1e-4 * std::abs(outer));
+  // The pool's own padding is left out of a maximum, zeros take part in it.
+  const auto pools = make_model("pool 2 pad 1, 1", {1, 2, 2}, 1),
+             zeros = make_model("pool 2 pad 1 zeros, 1", {1, 2, 2}, 1);
+  const std::vector<float> negative = {-1, -2, -3, -4};
+  for (const auto& [model, at, corner] : {std::tuple(pools.get(), 0, -1.0F), {zeros.get(), 1, 0.0F}}) {
+    model->build(1, 1);
+    const Plan its = naive_plan(model->calls());
+    model->forward({its, profile}, negative.data());
+    EXPECT_EQ(model->values(size_t(at))[0], corner);
+  }
+}
+
 TEST(NetworkLine, ErrorsNameTheLayer) {
   const auto error = [](const std::string& line) {
     return complaint([&] { network_of(line, {1, 8, 8}, 10); });
@@ -378,6 +415,10 @@ TEST(NetworkLine, ErrorsNameTheLayer) {
   EXPECT_TRUE(has(error("conv 6 3 stride, 10"), "lacks its stride"));
   EXPECT_TRUE(has(error("conv 6 3 pad 1 pad 1, 10"), "which it does not take"));
   EXPECT_TRUE(has(error("avgpool 3 stride 0, 10"), "\"0\" for its stride"));
+  EXPECT_TRUE(has(error("conv 6 3 pad 1 mirror, 10"), "\"mirror\" for its border: zeros, replicate"));
+  EXPECT_TRUE(has(error("pool 2 pad 2, 10"), "layer 1 of the network, \"pool 2 pad 2\", has a padding of 2"));
+  EXPECT_TRUE(
+      has(error("conv 6 8 pad 7, pool 9, conv 6 3 pad 2 reflect, 10"), "at least 3 rows and columns"));
   EXPECT_TRUE(has(error("16, stride 2, 10"), "layer 2 of the network, \"stride 2\", is unknown"));
 }
 

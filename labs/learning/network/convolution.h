@@ -1,4 +1,4 @@
-// Convolution with bias, and pooling: layers of images [channels,rows,columns].
+// Convolution with bias, pooling, and borders around pictures: layers of images [channels,rows,columns].
 #pragma once
 
 #include <fmt/format.h>
@@ -7,6 +7,8 @@
 #include "labs/learning/network/module.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
+#include "reference/pad2d_bwd/pad2d_bwd.h"
+#include "reference/pad2d_fwd/pad2d_fwd.h"
 #include "reference/pool_bwd/pool_bwd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
@@ -68,14 +70,47 @@ class Convolution : public Module {
   Tensor &weight_, &bias_;
 };
 
-/// Takes the maximum or the average of squares of side² that are `stride` pixels apart.
+/// Puts a border of `pad` pixels around each picture, of a kind of pad2d_fwd (PadShape::reflect), for a layer that has none itself.
+class Padding : public Module {
+ public:
+  Padding(Parameters&, const std::string& name, const Dims& in, int64_t pad, int64_t kind)
+      : Module(name, in), pad_(pad), kind_(kind) {
+    if (in.size() != 3 || !shape(1).valid())
+      does_not_fit(fmt::format("images [channels,rows,columns] of at least {} rows and columns",
+                               kind == PadShape::reflect ? pad + 1 : std::max<int64_t>(pad, 1)));
+    out_ = {in[0], shape(1).oh(), shape(1).ow()};
+  }
+  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
+    const std::string size = fmt::format("{} images of {}", n, dims_text(in_));
+    list.push_back(planned<Pad2dFwd>(shape(n), size));
+    list.push_back(planned<Pad2dBwd>(shape(n), size));
+  }
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
+    pass.profile.run<Pad2dFwd>("pad2d_fwd", pass.plan, {shape(n), x, y});
+  }
+  void backward(const Pass& pass, int64_t n, const float*, const float*, const float* d_y,
+                float* d_x) override {
+    pass.profile.run<Pad2dBwd>("pad2d_bwd", pass.plan, {shape(n), d_y, d_x});
+  }
+
+ private:
+  PadShape shape(int64_t n) const {
+    return {.planes = n * in_[0], .h = in_[1], .w = in_[2], .pad_y = pad_, .pad_x = pad_, .kind = kind_};
+  }
+  int64_t pad_, kind_;
+};
+
+/// Takes the maximum or the average of squares of side² that are `stride` pixels apart, the first `pad` in front of the edge. What
+/// lies beyond the edge is left out.
 class Pool : public Module {
  public:
   enum class Kind : uint8_t { maximum, average };  // as in pool_fwd
-  Pool(Parameters&, const std::string& name, const Dims& in, int64_t side, int64_t stride, Kind kind)
-      : Module(name, in), side_(side), stride_(stride), kind_(kind) {
-    if (in.size() != 3 || in[1] < side || in[2] < side)
-      does_not_fit(fmt::format("images [channels,rows,columns] of at least {0} rows and columns", side));
+  Pool(Parameters&, const std::string& name, const Dims& in, int64_t side, int64_t stride, Kind kind,
+       int64_t pad = 0)
+      : Module(name, in), side_(side), stride_(stride), pad_(pad), kind_(kind) {
+    if (in.size() != 3 || !shape(1).valid())
+      does_not_fit(
+          fmt::format("images [channels,rows,columns] of at least {0} rows and columns", side - 2 * pad));
     out_ = {in[0], shape(1).oh(), shape(1).ow()};
   }
   void calls(int64_t n, std::vector<PlannedCall>& list) const override {
@@ -101,12 +136,12 @@ class Pool : public Module {
             .s = side_,
             .stride_y = stride_,
             .stride_x = stride_,
-            .pad_y = 0,
-            .pad_x = 0,
+            .pad_y = pad_,
+            .pad_x = pad_,
             .kind = int64_t(kind_),
             .nhwc = 0};
   }
-  int64_t side_, stride_;
+  int64_t side_, stride_, pad_;
   Kind kind_;
 };
 

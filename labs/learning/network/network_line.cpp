@@ -68,6 +68,31 @@ class Layer {
       }
     return missing;
   }
+  /// Takes "pad P" or "pad P KIND" out of what stands from `at` on.
+  struct Pad {
+    int64_t by = 0;
+    std::optional<int64_t> kind;  // of pad2d_fwd
+  };
+  Pad take_pad(size_t at, int64_t most) {
+    static const std::map<std::string, int64_t> kinds = {{"zeros", PadShape::zeros},
+                                                         {"replicate", PadShape::replicate},
+                                                         {"circular", PadShape::circular},
+                                                         {"reflect", PadShape::reflect},
+                                                         {"mean", PadShape::mean}};
+    while (at < words_.size() && words_[at] != "pad") ++at;
+    if (at == words_.size()) return {};
+    Pad pad{whole(at + 1, "its padding", 0, most), {}};
+    const auto begin = words_.begin() + std::ptrdiff_t(at);
+    const auto kind = at + 2 < words_.size() ? kinds.find(words_[at + 2]) : kinds.end();
+    if (kind != kinds.end())
+      pad.kind = kind->second;
+    else if (at + 2 < words_.size() && std::isalpha(static_cast<unsigned char>(words_[at + 2][0])) != 0 &&
+             words_[at + 2] != "stride" && words_[at + 2] != "pad")
+      fail(fmt::format("has \"{}\" for its border: zeros, replicate, circular, reflect or mean",
+                       words_[at + 2]));
+    words_.erase(begin, begin + (kind != kinds.end() ? 3 : 2));
+    return pad;
+  }
 
  private:
   size_t place_;
@@ -105,16 +130,22 @@ void add(Network& net, Layer l, const std::string& name) {
   } else if (l.kind() == "conv") {
     const int64_t to = l.whole(1, "its channels", 1, kMost),
                   taps = l.whole(2, "the side of its kernels", 1, kLongestSide);
-    const int64_t pad = l.take(3, "pad", "its padding", 0, taps - 1, 0),
-                  stride = l.take(3, "stride", "its stride", 1, kLongestSide, 1);
+    const Layer::Pad pad = l.take_pad(3, taps - 1);
+    const int64_t stride = l.take(3, "stride", "its stride", 1, kLongestSide, 1);
     l.most_words(3);
-    net.add<Convolution>(name, to, taps, pad, stride);
+    const bool border = pad.kind.value_or(PadShape::zeros) != PadShape::zeros && pad.by > 0;
+    if (border) net.add<Padding>(name + "_pad", pad.by, *pad.kind);
+    net.add<Convolution>(name, to, taps, border ? 0 : pad.by, stride);
   } else if (l.kind() == "pool" || l.kind() == "avgpool") {
     const int64_t given = l.take(1, "stride", "its stride", 1, kLongestSide, 0);
+    const Layer::Pad pad = l.take_pad(1, kLongestSide);
     const int64_t side = l.whole(1, "its side", 1, kLongestSide, 2);
     l.most_words(2);
+    if (pad.by >= side) l.fail(fmt::format("has a padding of {}: less than its side, {}", pad.by, side));
+    const bool border = pad.kind && pad.by > 0;
+    if (border) net.add<Padding>(name + "_pad", pad.by, *pad.kind);
     net.add<Pool>(name, side, given == 0 ? side : given,
-                  l.kind() == "pool" ? Pool::Kind::maximum : Pool::Kind::average);
+                  l.kind() == "pool" ? Pool::Kind::maximum : Pool::Kind::average, border ? 0 : pad.by);
   } else if (l.kind() == "dropout") {
     const double p = l.number(1, "its probability", 0, 0.99);
     l.most_words(2);

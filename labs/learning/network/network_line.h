@@ -2,7 +2,9 @@
 //
 //   N or linear N       a matrix and a bias with N outputs
 //   conv C K            C output channels, kernels of KxK; behind it "pad P", zeros on each side (default 0), and "stride S"
-//   pool [K]            the largest of KxK (default 2); behind it "stride S" (default K)
+//                       "pad P KIND" is another border: replicate, circular, reflect, or mean, the mean of each picture
+//   pool [K]            the largest of KxK (default 2); behind it "stride S" (default K), and "pad P", a border that is left out, or
+//                       "pad P KIND", one that counts: zeros, too
 //   avgpool [K]         their average, alike
 //   batchnorm, layernorm
 //   relu, sigmoid, tanh, gelu, swish, softplus, none
