@@ -16,4 +16,11 @@ void each_unit(const Module& module, const std::function<void(Dwarf_Die* unit)>&
 /// there, the function, innermost first.
 void each_scope_at(const void* return_address, const std::function<void(Dwarf_Die* scope)>& each);
 
+/// The machine code of a function: from its first byte to the one behind its last.
+struct FunctionRange {
+  const char *begin = nullptr, *end = nullptr;
+};
+/// Returns the function that contains the code before a return address, nulls if it is not known.
+FunctionRange function_at(const void* return_address);
+
 }  // namespace klab::simt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "harness/simt/entered.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/trace.h"
@@ -174,9 +175,8 @@ void __ubsan_handle_out_of_bounds(const BadIndex* what, uintptr_t index) {
 /// Called at every branch, so that loops without accesses are noticed too.
 void __sanitizer_cov_trace_pc() {
   if (running == nullptr || running->lane == nullptr) return;
-  if (running->trace != nullptr)
-    running->trace->block_entered(__builtin_return_address(0));
-  else
-    running->step(__builtin_return_address(0));
+  if (running->trace == nullptr) return running->step(__builtin_return_address(0));
+  klab::simt::mark_entered(__builtin_return_address(0));
+  running->trace->block_entered(__builtin_return_address(0));
 }
 }

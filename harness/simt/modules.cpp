@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "harness/simt/entered.h"
 #include "harness/simt/unset.h"
 
 // Defined in the library that stand-alone programs are linked with (harness/cuda_program).
@@ -92,6 +93,7 @@ const Module& load_module(const std::string& path, bool traced) {
   if (auto* constant =
           reinterpret_cast<void (*)(const char**, const char**)>(dlsym(handle, "klab_simt_constant")))
     constant(&m.constant_begin, &m.constant_end);
+  if (traced) mark_branches_of(m);
   const std::lock_guard lock(modules_mutex);
   return modules().emplace_back(std::move(m));
 }

@@ -273,6 +273,19 @@ void each_scope_at(const void* return_address, const std::function<void(Dwarf_Di
   std::free(deepest);
 }
 
+FunctionRange function_at(const void* return_address) {
+  const auto address = reinterpret_cast<Dwarf_Addr>(return_address) - 1;
+  const std::lock_guard lock(dwarf_mutex);
+  Dwfl_Module* m = debug_for(return_address).at(return_address);
+  GElf_Off offset = 0;
+  GElf_Sym symbol{};
+  if (m == nullptr ||
+      dwfl_module_addrinfo(m, address, &offset, &symbol, nullptr, nullptr, nullptr) == nullptr)
+    return {};
+  const char* const begin = static_cast<const char*>(return_address) - 1 - offset;
+  return {begin, begin + symbol.st_size};
+}
+
 std::string short_name(const std::string& mangled) {
   return as_written(unqualified(demangled(mangled.c_str())));
 }
