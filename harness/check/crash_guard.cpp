@@ -92,12 +92,19 @@ void say(const char* text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
+/// Whether another process has sent the signal. The processor's faults have positive codes, and what a kernel raises is its own.
+bool is_from_outside(const siginfo_t* info) {
+  return (info->si_code == SI_USER || info->si_code == SI_QUEUE) && info->si_pid != getpid();
+}
+
 // Only calls that are safe in a signal handler, except for a fault in the middle of a kernel's own code.
 void handle(int signal, siginfo_t* info, void* context) {
-  if (mend_memory_fault(signal, info, context)) return;
-  simt::kernel_fault(signal, info, context);
-  note_place(context);
-  if (can_be_left(signal, context)) {
+  const bool sent = is_from_outside(info);
+  if (!sent && mend_memory_fault(signal, info, context)) return;
+  if (!sent) simt::kernel_fault(signal, info, context);
+  crash_offset = 0;
+  if (!sent) note_place(context);
+  if (!sent && can_be_left(signal, context)) {
     has_way_out = false;
     siglongjmp(way_out, signal);
   }
@@ -113,6 +120,11 @@ void handle(int signal, siginfo_t* info, void* context) {
   }
   say("klab: ");
   say(name);
+  if (sent) {
+    char sender[48];
+    snprintf(sender, sizeof sender, " from process %d", int(info->si_pid));
+    say(sender);
+  }
   say(" while ");
   say(current);
   raise(signal);  // delivered when this returns, to whoever handled it before: by default the process ends by

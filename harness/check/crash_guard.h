@@ -12,7 +12,8 @@ namespace klab {
 
 /// While one lives, a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints "klab: SIGSEGV while <doing>"
 /// to stderr before the process ends by that signal, as it would have; a crash in a module that was
-/// loaded also prints "klab: place FILE+0xOFFSET". Three kinds do not end it: accesses that
+/// loaded also prints "klab: place FILE+0xOFFSET". One that another process has sent is named so: "klab: SIGSEGV from process 17 while
+/// <doing>". Three kinds do not end it: accesses that
 /// mend_memory_fault() lets through and notes; faults of CUDA kernels on the host executor; and faults in the thread of
 /// survive(), outside of parallel regions. Forking each run instead would survive every crash, but OpenMP's threads do
 /// not live on in a forked child; `klab check --apart` gives each variant a process of its own. One at a time; not for
@@ -29,6 +30,8 @@ class CrashGuard {
 
   /// The process as it was when this one began, its own handlers in place.
   const ProcessState& before() const { return *before_; }
+  /// Takes what other processes have changed for what was before.
+  void adopt_outside(const ProcessState::Outside& values) { before_->adopt_outside(values); }
 
   /// Runs it. What ended it, where that was a crash of the kind that can be left behind: "SIGFPE (a division by zero)", with the
   /// place in a loaded module.

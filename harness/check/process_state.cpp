@@ -1,5 +1,7 @@
 #include "harness/check/process_state.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <fmt/core.h>
 #include <locale.h>
@@ -174,6 +176,12 @@ Limits limits() {
 
 int nice_value() { return getpriority(PRIO_PROCESS, 0); }
 
+/// How many times this process has asked for another nice value.
+std::atomic<int> nice_requests{0};
+
+/// Whether the process may take a better priority, or raise limits, whatever it has now.
+bool may_undo_anything() { return geteuid() == 0; }
+
 bool has_children() {
   siginfo_t info{};
   return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0;
@@ -188,6 +196,19 @@ bool same(const struct sigaction& a, const struct sigaction& b) {
 
 }  // namespace
 
+struct ProcessState::Outside {
+  cpu_set_t cores{};
+  int nice = nice_value(), policy = sched_getscheduler(0);
+  sched_param priority{};
+  Limits limit = limits();
+  int requests = nice_requests;
+
+  Outside() {
+    sched_getaffinity(0, sizeof cores, &cores);
+    sched_getparam(0, &priority);
+  }
+};
+
 struct ProcessState::Parts {
   Arithmetic registers = arithmetic();
   sigset_t mask{};
@@ -200,26 +221,40 @@ struct ProcessState::Parts {
   std::string folder = working_folder();
   std::vector<std::string> variables = environment();
   Timers timer = timers();
-  cpu_set_t cores{};
-  int nice = nice_value(), policy = sched_getscheduler(0);
+  Outside outside;
   mode_t mask_of_files = file_mask();
-  Limits limit = limits();
   bool children = has_children();
   stack_t signal_stack{};
   bool tiles = holds_tiles();
 
   std::vector<std::string> rare_changes() const;
+  /// "the nice value (0, now 5)", or "".
+  std::string nice_change() const;
+  void put_outside() const;
 };
+
+std::string ProcessState::Parts::nice_change() const {
+  const int now = nice_value();
+  return now == outside.nice ? "" : fmt::format("the nice value ({}, now {})", outside.nice, now);
+}
+
+/// Leaves what this process could not undo: a better priority that it was given, a limit that was raised for it.
+void ProcessState::Parts::put_outside() const {
+  sched_setaffinity(0, sizeof outside.cores, &outside.cores);
+  if (sched_getscheduler(0) != outside.policy) sched_setscheduler(0, outside.policy, &outside.priority);
+  const int nice = nice_value();
+  if (nice > outside.nice || (nice < outside.nice && may_undo_anything()))
+    setpriority(PRIO_PROCESS, 0, outside.nice);
+  const Limits now = limits();
+  for (size_t k = 0; k < now.size(); ++k)
+    if (now[k].rlim_max <= outside.limit[k].rlim_max || may_undo_anything())
+      setrlimit(kLimits[k].which, &outside.limit[k]);
+}
 
 /// What costs more to ask for than a small kernel takes.
 std::vector<std::string> ProcessState::Parts::rare_changes() const {
   std::vector<std::string> list;
   if (file_mask() != mask_of_files) list.emplace_back("the mask of permissions of new files");
-  const Limits limit_now = limits();
-  for (size_t k = 0; k < limit.size(); ++k)
-    if (limit_now[k].rlim_cur != limit[k].rlim_cur || limit_now[k].rlim_max != limit[k].rlim_max)
-      list.push_back(std::string("the process's limit of ") + kLimits[k].name);
-  if (sched_getscheduler(0) != policy) list.emplace_back("how the calling thread is scheduled");
   if (!children && has_children()) list.emplace_back("a process that it started");
   stack_t stack{};
   sigaltstack(nullptr, &stack);
@@ -234,7 +269,6 @@ ProcessState::ProcessState() : parts_(std::make_unique<Parts>()) {
   for (int s = 1; s <= kHandledSignals; ++s) sigaction(s, nullptr, &p.handlers[size_t(s)]);
   omp_get_schedule(&p.schedule, &p.chunk);
   sigaltstack(nullptr, &p.signal_stack);
-  sched_getaffinity(0, sizeof p.cores, &p.cores);
 }
 
 ProcessState::~ProcessState() = default;
@@ -273,14 +307,40 @@ std::vector<std::string> ProcessState::changes(int threads, bool all) const {
   const Timers timer = timers();
   for (size_t k = 0; k < timer.size(); ++k)
     if (is_set(timer[k]) && !is_set(p.timer[k])) list.emplace_back("an alarm that is set");
-  if (const int now = nice_value(); now != p.nice)
-    list.push_back(fmt::format("the nice value ({}, now {})", p.nice, now));
+  if (nice_requests != p.outside.requests)
+    if (const std::string change = p.nice_change(); !change.empty()) list.push_back(change);
   if (all)
     for (std::string& change : p.rare_changes()) list.push_back(std::move(change));
-  cpu_set_t cores{};
-  if (sched_getaffinity(0, sizeof cores, &cores) == 0 && !CPU_EQUAL(&cores, &p.cores))
-    list.emplace_back("on which cores the calling thread may run");
+  for (std::string& change : outside_changes(all)) list.push_back(std::move(change));
+  if (list.empty()) parts_->outside.requests = nice_requests;
   return list;
+}
+
+std::vector<std::string> ProcessState::outside_changes(bool all) const {
+  const Outside& was = parts_->outside;
+  std::vector<std::string> list;
+  if (nice_requests == was.requests)
+    if (const std::string change = parts_->nice_change(); !change.empty()) list.push_back(change);
+  cpu_set_t cores{};
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0 && !CPU_EQUAL(&cores, &was.cores))
+    list.emplace_back("on which cores the calling thread may run");
+  if (!all) return list;
+  const Limits limit_now = limits();
+  for (size_t k = 0; k < limit_now.size(); ++k)
+    if (limit_now[k].rlim_cur != was.limit[k].rlim_cur || limit_now[k].rlim_max != was.limit[k].rlim_max)
+      list.push_back(std::string("the process's limit of ") + kLimits[k].name);
+  if (sched_getscheduler(0) != was.policy) list.emplace_back("how the calling thread is scheduled");
+  return list;
+}
+
+std::shared_ptr<const ProcessState::Outside> ProcessState::outside_now() const {
+  return std::make_shared<const Outside>();
+}
+
+void ProcessState::adopt_outside(const Outside& values) {
+  parts_->outside = values;
+  parts_->put_outside();
+  parts_->outside = Outside();
 }
 
 void ProcessState::restore(int threads) const {
@@ -306,11 +366,10 @@ void ProcessState::restore(int threads) const {
     for (const auto& [name, value] : by_name(environment())) unsetenv(name.c_str());
     for (const auto& [name, value] : by_name(p.variables)) setenv(name.c_str(), value.c_str(), 1);
   }
-  sched_setaffinity(0, sizeof p.cores, &p.cores);
   // Raising the priority again, or a limit, takes rights that the process may lack. What cannot be put back is named once more
   // by the next check.
-  if (nice_value() != p.nice) setpriority(PRIO_PROCESS, 0, p.nice);
-  for (size_t k = 0; k < p.limit.size(); ++k) setrlimit(kLimits[k].which, &p.limit[k]);
+  p.put_outside();
+  parts_->outside.requests = nice_requests;
   umask(p.mask_of_files);
   sigaltstack(&p.signal_stack, nullptr);
   while (!p.children && waitpid(-1, nullptr, WNOHANG) > 0) continue;
@@ -332,11 +391,28 @@ int next_file() {
 
 std::string file_left(int before) {
   const int now = next_file();
-  if (before < 0 || now < 0 || now == before) return "";
-  if (now < before) return fmt::format("a file that was open is closed: number {}", now);
+  if (before < 0 || now <= before) return "";
+  // Another thread of this process may hold it for a moment: only one that stays is left.
+  for (int look = 0; look < 50; ++look) {
+    if (fcntl(before, F_GETFD) == -1) return "";
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
   const std::string path = path_of(before);
   close(before);
   return "a file is left open: " + path;
+}
+
+int file_closed(int before) {
+  const int now = next_file();
+  return before >= 0 && now >= 0 && now < before ? now : -1;
+}
+
+bool replace_file(int number) {
+  const int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (other < 0 || other == number) return other == number;
+  const bool done = fcntl(number, F_GETFD) == -1 && dup2(other, number) == number;
+  close(other);
+  return done;
 }
 
 std::string mend_arithmetic_of_workers(int threads) {
@@ -365,3 +441,21 @@ std::string release_tiles_of_workers(int threads) {
 }
 
 }  // namespace klab
+
+// The C library's functions that change the nice value, so that a process that asks for it is told from one whose value another
+// process changes.
+extern "C" {
+int setpriority(__priority_which_t which, id_t who, int value) __THROW {
+  using Set = int (*)(__priority_which_t, id_t, int);
+  static const auto set = reinterpret_cast<Set>(dlsym(RTLD_NEXT, "setpriority"));
+  ++klab::nice_requests;
+  return set(which, who, value);
+}
+
+int nice(int by) __THROW {
+  using Nice = int (*)(int);
+  static const auto change = reinterpret_cast<Nice>(dlsym(RTLD_NEXT, "nice"));
+  ++klab::nice_requests;
+  return change(by);
+}
+}

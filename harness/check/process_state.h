@@ -19,8 +19,18 @@ class ProcessState {
   /// What is another one now, in words: "the rounding mode, now upward". OpenMP is to have so many threads. The handlers
   /// of signals, limits and child processes are a hundred questions to the system, and are left out without `all`.
   std::vector<std::string> changes(int threads, bool all = true) const;
-  /// Makes it what it was; OpenMP has so many threads then.
+  /// The part of them that another process may have made: `renice`, `taskset`, `chrt` and `prlimit` change a running process.
+  /// A nice value that this process itself asked for since the last snapshot or adopt_outside() is not among them.
+  std::vector<std::string> outside_changes(bool all = true) const;
+  /// Makes it what it was; OpenMP has so many threads then. Leaves what could not be undone afterwards: a better priority that this process
+  /// may not take again.
   void restore(int threads) const;
+
+  /// What other processes can change.
+  struct Outside;
+  std::shared_ptr<const Outside> outside_now() const;
+  /// Takes that for what was before, and makes it so.
+  void adopt_outside(const Outside& values);
 
  private:
   struct Parts;
@@ -29,9 +39,13 @@ class ProcessState {
 
 /// Returns the number that the next opened file gets, the smallest that is free. -1 where that cannot be told.
 int next_file();
-/// Says what has happened to open files since next_file() was `before`, and closes the first that was left open: "a file is left
-/// open: data.bin". Empty where nothing has.
+/// Returns which file a call has left open, and closes it: "a file is left open: data.bin". `before` is what next_file() returned before the
+/// call. Empty where there is none, or where it is closed within a tenth of a second: another thread of the process had it.
 std::string file_left(int before);
+/// Returns the number of a file that was open when next_file() returned `before` and is closed now; -1 where there is none.
+int file_closed(int before);
+/// Puts /dev/null in the place of a closed file. False where the number is in use again, or no file can be opened.
+bool replace_file(int number);
 
 /// The arithmetic of OpenMP's threads against this thread's, put right where it differs: "a worker thread's
 /// flush-to-zero". Empty where all is the same. Starts a parallel region of so many threads.

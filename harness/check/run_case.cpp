@@ -117,17 +117,22 @@ std::optional<Failure> Trial::execute(const Given& given) {
                          .work_limit = work_limit_});
 }
 
-std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
+/// Puts inputs and poisoned outputs in place.
+void Trial::prepare(const Given& given) {
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k].read_only(false);
   copy_given(specs_, given.inputs, tensors_);
   poison_outputs(specs_, tensors_);
   for (size_t k = 0; k < specs_.size(); ++k)
     if (specs_[k].role == Role::output && tensors_[k].bytes() > 0 && poison_of(specs_[k]) != char(0xFF))
       std::memset(tensors_[k].data(), poison_of(specs_[k]), size_t(tensors_[k].bytes()));
+  if (!done_.empty()) nearly_done();
+}
+
+std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
+  prepare(given);
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // Of CUDA on the host: each run has threads take their turns in another order.
   options.seed = ++runs_;
-  if (!done_.empty()) nearly_done();
   if (variant_.backend == "cpu") return call_on_cpu(given);
   options.multiprocessors = multiprocessors_;
   simt::Session session(options);

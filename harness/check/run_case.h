@@ -128,10 +128,18 @@ class Trial {
   void nearly_done();
   std::optional<Failure> execute(const Given& given);
   std::optional<Failure> execute(const Given& given, simt::Options options);
+  /// What differs after a call that other processes or threads may have changed.
+  struct Outside {
+    bool only = false;                                     // nothing else differs
+    int closed = -1;                                       // the number of a file that was open
+    std::shared_ptr<const ProcessState::Outside> changed;  // null where nothing of it is
+  };
+  void prepare(const Given& given);
   std::optional<Failure> call_on_cpu(const Given& given);
+  std::optional<Failure> call_on_cpu_once(const Given& given, Outside& outside);
   std::optional<Failure> touched(const std::vector<MemoryFault>& faults, const Given& given) const;
   std::optional<Failure> works_on(const std::string& how, const Given& given);
-  std::optional<Failure> left_behind(int threads, const Given& given);
+  std::optional<Failure> left_behind(int threads, const Given& given, Outside& outside);
   std::optional<Failure> never_written(const Given& given) const;
   std::optional<Failure> contradiction(const Given& given) const;
   char poison_of(const TensorSpec& spec) const;

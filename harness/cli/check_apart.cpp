@@ -157,6 +157,14 @@ CheckResult ended_by(const std::string& variant, const CheckProcess& process, do
   return r;
 }
 
+/// Whether another process may have ended this one: by a signal that no instruction raises, or by one of which the crash guard says so.
+bool may_come_from_outside(const CheckProcess& process) {
+  if (process.ended.how != Ended::How::signalled) return false;
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
+    if (process.ended.code == own) return process.ended.words.find(" from process ") != std::string::npos;
+  return true;
+}
+
 /// Checks the variants of one op until each has a result.
 class ApartCheck {
  public:
@@ -186,7 +194,7 @@ class ApartCheck {
     for (const Variant* v : left_)
       if (doing_to(v->id, process.notes)) suspects.push_back(v);
     // Ended by no variant: by a reference, or before any was checked.
-    const bool certain = suspects.size() <= 1;
+    const bool certain = suspects.size() <= 1 && !may_come_from_outside(process);
     if (suspects.empty()) suspects = left_;
     for (const Variant* v : suspects) {
       if (certain)
