@@ -1,8 +1,10 @@
 #include "harness/check/check.h"
 
+#include <fmt/core.h>
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -24,6 +26,7 @@
 #include "harness/check/turns.h"
 #include "harness/check/work_notes.h"
 #include "harness/gpu/gpu.h"
+#include "harness/simt/entered.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
@@ -41,8 +44,14 @@ constexpr int kWatchedAtLeast = 16;
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
 constexpr double kCudaWork = 4.5e7;
-// The same of all shapes beyond what is usual: enough for a block of a warp for each of 2^16 rows.
-constexpr double kCudaBeyond = 2.8e7;
+// The same of all shapes beyond what is usual: a tenth of a second.
+constexpr double kCudaBeyond = 2.4e7;
+// What drawing, copying and comparing one element of a tensor adds there.
+constexpr double kPerElement = 0.5;
+// Of a device there and at every other shape: grids that are made to fill it are small, and their loops turn many times.
+constexpr int kFewMultiprocessors = 1;
+// A run ends where it takes this many times what its parts let expect.
+constexpr double kUnexpected = 4;
 // And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
 constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
@@ -69,12 +78,15 @@ std::string why_no_gpu() {
 struct Progress {
   const Variant* variant;
   CheckResult result;
-  std::vector<BiasTally> bias;  // one an output; backward ops only
-  double spent = 0;             // by the host executor
-  double spent_beyond = 0;      // the same at shapes beyond what is usual
-  unsigned alignments = 0;      // those met, a bit each
-  int watched = 0;              // shapes
-  int shapes = 0;               // at which it ran
+  std::vector<BiasTally> bias;             // one an output; backward ops only
+  double spent = 0;                        // by the host executor
+  double spent_beyond = 0;                 // the same at shapes beyond what is usual
+  double expected = 0;                     // of one run at the present one of these
+  int runs_left = 0;                       // there
+  unsigned alignments = 0;                 // those met, a bit each
+  int watched = 0;                         // shapes
+  std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
+  int shapes = 0;                          // at which it ran
   // CPU variants: the cheapest shape at which several threads worked, and the most expensive one at which it ran.
   std::vector<int64_t> divided, largest;
   double divided_work = INFINITY, largest_work = -1;
@@ -224,11 +236,22 @@ class ShapeCheck {
   // which are run where they do not take long.
   bool affordable(Progress& progress) const {
     if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
-    const double left = kCudaBeyond - progress.spent_beyond;
-    const double cost = expected_host_work(op_, *progress.variant, shape_, left);
-    if (cost > left) return false;
-    progress.spent_beyond += cost;
-    return true;
+    double left = kCudaBeyond - progress.spent_beyond;
+    if (left <= elements() * kPerElement) return false;
+    const HostWork work = expected_host_work(op_, *progress.variant, shape_, left, kFewMultiprocessors);
+    progress.spent_beyond += work.spent;
+    progress.expected = work.expected;
+    left -= work.spent;
+    const double runs = left / (work.expected + elements() * kPerElement);
+    progress.runs_left = int(std::min(runs, 100.0));
+    return progress.runs_left > 0;
+  }
+
+  /// Of all tensors.
+  double elements() const {
+    double count = 0;
+    for (const TensorSpec& spec : specs_) count += double(volume(spec.dims));
+    return count;
   }
 
   bool to_be_watched(const Progress& progress) const {
@@ -257,11 +280,15 @@ class ShapeCheck {
   std::optional<Failure> check_at(Alignment alignment, bool first_of_them, Progress& progress) {
     const auto offsets = offsets_for(specs_.size(), alignment, turn_);
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
-    if (!on_gpu() && turn_ % 2 == 1) trial.on_multiprocessors(1);
+    if (!on_gpu() && (beyond_ || turn_ % 2 == 1)) trial.on_multiprocessors(kFewMultiprocessors);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
     const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
     if (watched && first_of_them) ++progress.watched;
-    if (beyond_) trial.end_after(kBeyondSteps, uint64_t(2 * kCudaBeyond));
+    const bool limited = beyond_ && is_cuda(*progress.variant) && !on_gpu();
+    if (limited) {
+      const auto most = uint64_t(kUnexpected * progress.expected);
+      trial.end_after(std::max(kBeyondSteps, most), most);
+    }
     // All patterns once; at other alignments the random inputs and one hard pattern.
     const bool few = !asked_ && !first_of_them;
     const size_t hard = givens_.size() > 1 ? 1 + turn_ % (givens_.size() - 1) : 0;
@@ -272,12 +299,18 @@ class ShapeCheck {
     for (const Given& given : givens_) {
       const auto k = size_t(&given - givens_.data());
       if (k != 0 && k != hard && !beyond_ && (few || ahead(progress) > 1)) continue;
-      if (beyond_ && is_cuda(*progress.variant) && given.pattern == Pattern::wide) continue;
-      if (!beyond_)
-        trial.watch(watched && k == watched_inputs, asked_ || k != watched_inputs ? 0 : kWatchedSteps);
-      if (auto failure = run(trial, given, progress, !first_of_them)) {
+      if (limited && progress.runs_left-- <= 0) return std::nullopt;
+      const auto work_before = double(trial.host_work());
+      if (!beyond_) {
+        const bool now = watched && (k == watched_inputs || is_first_of_kind(given, progress));
+        trial.watch(now, asked_ || !now ? 0 : kWatchedSteps);
+      }
+      auto found = run(trial, given, progress, !first_of_them);
+      if (limited)
+        progress.spent_beyond += double(trial.host_work()) - work_before + elements() * kPerElement;
+      if (found) {
         if (beyond_ && trial.ended_early()) return std::nullopt;
-        return failure;
+        return found;
       }
       progress.spent = before + double(trial.host_work());
       if (k == 0) first = trial.outputs();
@@ -297,6 +330,15 @@ class ShapeCheck {
     progress.spent = before + double(trial.host_work());
     if (!uses(Detector::repetition)) return std::nullopt;
     return trial.repeats(first, givens_.front());
+  }
+
+  // Some findings need inputs of one kind: several entries that are not finite, keys that are equal. The first shapes of some size
+  // have each kind watched.
+  bool is_first_of_kind(const Given& given, Progress& progress) const {
+    constexpr int kEachKind = 2;
+    constexpr double kSomeElements = 200;
+    if (!uses(Detector::watched_kinds) || elements() < kSomeElements) return false;
+    return progress.kinds_watched[size_t(given.pattern)]++ < kEachKind;
   }
 
   std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
@@ -394,6 +436,17 @@ bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
   return true;
 }
 
+/// "no watched run entered a branch in line 31, 47", with the first few of them, or "".
+std::string unwatched_lines(const Variant& variant) {
+  constexpr size_t kNamed = 6;
+  const std::vector<int> lines = simt::lines_not_entered(variant.file);
+  std::string list;
+  for (const int line : std::span(lines).first(std::min(lines.size(), kNamed)))
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", line);
+  if (lines.size() > kNamed) list += fmt::format(" and {} more", lines.size() - kNamed);
+  return list.empty() ? "" : "no watched run entered a branch in line " + list;
+}
+
 // Variants that divide their work at the same shape are checked together there.
 std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_for_threads(std::vector<Progress>& progress) {
   std::map<std::vector<int64_t>, std::vector<Progress*>> list;
@@ -465,6 +518,8 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
 
   OpCheck results;
   for (Progress& p : progress) {
+    if (is_cuda(*p.variant) && p.watched > 0 && p.result.failures.empty())
+      p.result.note = unwatched_lines(*p.variant);
     for (const BiasTally& tally : p.bias)
       if (auto failure = tally.judge()) p.result.failures.push_back(std::move(*failure));
     results.variants.push_back(std::move(p.result));

@@ -215,8 +215,12 @@ ShapesOfCheck shapes_in_order(const LabOp& op, std::span<const Variant* const> v
     std::stable_partition(list.shapes.begin(), list.shapes.end(),
                           [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
   list.usual = list.shapes.size();
-  if (options.shape.empty() && options.most_shapes == 0 && !options.quick && uses(Detector::beyond_usual))
-    for (auto& shape : shapes_beyond(op, options.seed)) list.shapes.push_back(std::move(shape));
+  if (options.shape.empty() && options.most_shapes == 0 && !options.quick && uses(Detector::beyond_usual)) {
+    auto beyond = shapes_beyond(op, options.seed);
+    // The cheapest first: what a rung may cost there in all suffices for most of them.
+    std::ranges::stable_sort(beyond, {}, [&](const auto& s) { return busiest_work(op, s); });
+    for (auto& shape : beyond) list.shapes.push_back(std::move(shape));
+  }
   return list;
 }
 
