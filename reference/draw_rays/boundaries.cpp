@@ -3,6 +3,7 @@
 
 #include "reference/boundaries.h"
 #include "reference/draw_rays/draw_rays.h"
+#include "reference/dropout_fwd/philox.h"
 
 namespace klab {
 namespace {
@@ -81,6 +82,87 @@ const Boundary<DrawRays> kClear("opacity of a pixel", {"image"}, {}, kOn | kAbov
 const Boundary<DrawRays> kOpaque("opaque pixel", {"image"}, {}, kEither, [](const Args& a, Sides& met) {
   for (int64_t i = 0; i < a.shape.pixels; ++i) met.holds(a.image[4 * i + 3] == 255);
 });
+/// Whether a word that is rounded to 24 bits may choose the next of `count` things, or one behind the last.
+bool is_below_next(uint32_t word, int64_t count) {
+  constexpr uint64_t kStep = 32;
+  return word * uint64_t(count) >> 32 != (word + kStep) * uint64_t(count) >> 32;
+}
+
+dropout::Counter words_of(const uint32_t* step, const uint32_t* seed, int64_t ray) {
+  return dropout::random_words({uint32_t(ray), 0, step[0], step[1]}, {seed[0], seed[1]});
+}
+
+int64_t view_of(const dropout::Counter& words, int64_t views) {
+  return int64_t(uint64_t(words[0]) * uint64_t(views) >> 32);
+}
+
+/// Keys found by search: in step 1 the word of ray 0 that chooses its view, or its pixel, is just below that of the next.
+struct Key {
+  int64_t views;  // 0: below that behind the last, whatever their number is
+  uint32_t seed;
+};
+constexpr uint32_t kHighSeed = 0x9E3779B9;
+constexpr Key kViewKeys[] = {{0, 428669053}, {2, 152730965}, {3, 582631924},
+                             {3, 180998417}, {4, 181917942}, {4, 222652045}};
+constexpr uint32_t kPixelKey = 300309054;
+
+void use_key(const Drawn& x, uint32_t key) {
+  drawn(x.seed[0]) = key;
+  drawn(x.seed[1]) = kHighSeed;
+  drawn(x.step[0]) = 1;
+  drawn(x.step[1]) = 0;
+  drawn(*x.count) = int32_t(x.shape.rays);
+}
+
+/// Takes seeds and numbers of pixels until the word of some ray is just below that of the next pixel.
+void meet_pixel(const Drawn& x) {
+  const auto& s = x.shape;
+  constexpr int kRays = 20'000;
+  constexpr int64_t kMost = 97;  // pixels
+  const int64_t each = s.pixels > 0 ? s.pixels / s.views : 64;
+  for (int tried = 0; tried < kRays; ++drawn(x.seed[0]))
+    for (int64_t r = 0; r < s.rays && tried < kRays; ++r, ++tried) {
+      const auto words = words_of(x.step, x.seed, r);
+      int64_t* place = &drawn(x.places[DrawRays::kPlace * view_of(words, s.views)]);
+      const bool is_list = place[5] >= 0;
+      for (int64_t n = std::min(kMost, is_list ? place[4] : each); n > 1; --n) {
+        if (!is_below_next(words[1], n)) continue;
+        place[4] = n;
+        if (!is_list) place[0] = n, place[1] = 1;
+        drawn(*x.count) = int32_t(s.rays);
+        return;
+      }
+    }
+}
+
+const Boundary<DrawRays> kViewWord(
+    "word is just below that of the next view", {"seed", "views"}, {}, kEither,
+    [](const Args& a, Sides& met) {
+      for (int64_t r = 0; a.shape.drawn != 0 && r < *a.count; ++r)
+        met.holds(is_below_next(words_of(a.step, a.seed, r)[0], a.shape.views));
+    },
+    [](const Drawn& x, Generator& random) {
+      if (x.shape.drawn == 0 || x.shape.rays == 0) return;
+      uint32_t key = kViewKeys[0].seed;
+      for (const Key& k : kViewKeys)
+        if (k.views == x.shape.views && random() % 2) key = k.seed;
+      use_key(x, key);
+    });
+const Boundary<DrawRays> kPixelWord(
+    "word is just below that of the next pixel", {"seed", "places"}, {}, kEither,
+    [](const Args& a, Sides& met) {
+      for (int64_t r = 0; a.shape.drawn != 0 && r < *a.count; ++r) {
+        const auto words = words_of(a.step, a.seed, r);
+        met.holds(is_below_next(words[1], a.places[DrawRays::kPlace * view_of(words, a.shape.views) + 4]));
+      }
+    },
+    [](const Drawn& x, Generator& random) {
+      if (x.shape.drawn == 0 || x.shape.rays == 0) return;
+      if (random() % 2)
+        use_key(x, kPixelKey);
+      else
+        meet_pixel(x);
+    });
 const CounterWords<DrawRays, &Args::seed> kSeed("seed", kHolds);
 const CounterWords<DrawRays, &Args::step> kStep("step");
 const NoBoundary<DrawRays> kRest(
