@@ -299,6 +299,8 @@ class ShapeCheck {
     for (const Given& given : givens_) {
       const auto k = size_t(&given - givens_.data());
       if (k != 0 && k != hard && !beyond_ && (few || ahead(progress) > 1)) continue;
+      // Where not all can be run: random inputs show less than the others.
+      if (limited && k == 0 && progress.runs_left < int(givens_.size())) continue;
       if (limited && progress.runs_left-- <= 0) return std::nullopt;
       const auto work_before = double(trial.host_work());
       if (!beyond_) {
@@ -335,7 +337,7 @@ class ShapeCheck {
   // Some findings need inputs of one kind: several entries that are not finite, keys that are equal. The first shapes of some size
   // have each kind watched.
   bool is_first_of_kind(const Given& given, Progress& progress) const {
-    constexpr int kEachKind = 2;
+    constexpr int kEachKind = 3;
     constexpr double kSomeElements = 200;
     if (!uses(Detector::watched_kinds) || elements() < kSomeElements) return false;
     return progress.kinds_watched[size_t(given.pattern)]++ < kEachKind;

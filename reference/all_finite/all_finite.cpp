@@ -19,7 +19,9 @@ void AllFinite::arrange(const Args<float>& x, Generator& random) {
   // A gradient is finite in almost all steps: that is the usual draw. Otherwise one kind of value as a rule,
   // so that none hides another.
   const uint64_t kind = random() % 4;
-  for (uint64_t k = random.widely ? random() % 4 : 0; x.shape.n > 0 && k > 0; --k)
+  // A few of them, or many: several threads have one then.
+  const uint64_t many = random() % 3 == 0 ? uint64_t(x.shape.n) / 16 : random() % 4;
+  for (uint64_t k = random.widely ? many : 0; x.shape.n > 0 && k > 0; --k)
     p[random() % uint64_t(x.shape.n)] = bad[random() % 4 == 0 ? random() % 4 : kind];
   if (random.widely && random() % 2) *x.first = 0x7FFFFFFF;
 }
