@@ -214,6 +214,48 @@ TEST_F(Classify, PredictsPicturesAndScoresASavedModel) {
   EXPECT_TRUE(served.out.starts_with("picture,class,probability,")) << served.out;
 }
 
+TEST_F(Classify, CompressedNetworksPredictAndAreSmaller) {
+  ASSERT_EQ(
+      klab("classify glyphs --train 400 --test 100 --epochs 6 --batch 20 --model mlp --plan naive --out " +
+           (folder / "a").string())
+          .code,
+      0);
+  const auto right = [&](const std::string& model) {
+    const Said said = klab("classify --predict " + model + " --evaluate glyphs --test 100 --json");
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.code == 0 ? nlohmann::json::parse(said.out).at("accuracy").get<double>() : 0;
+  };
+  const std::string compress = "compress " + (folder / "a").string() + " --train 400 --test 100 --out ",
+                    out = (folder / "small.safetensors").string();
+  const double before = right((folder / "a").string());
+  Said said = klab(compress + out + " --prune 0.5 --keep linear3.weight");
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("\nafter "), std::string::npos) << said.out;
+  EXPECT_LT(fs::file_size(out), 0.6 * double(fs::file_size(folder / "a/model.safetensors")));
+  EXPECT_GT(right(out), before - 0.1);
+  // A student learns the outputs, with weights of a hundredth of its teacher's.
+  said = klab(compress + out + " --distill 24 --epochs 20 --batch 20 --prune 0.2 --keep auto");
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("\nstudent "), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("linear2.weight"), std::string::npos) << said.out;
+  EXPECT_LT(fs::file_size(out), 0.1 * double(fs::file_size(folder / "a/model.safetensors")));
+  EXPECT_GT(right(out), 0.5);
+  const auto refuse = [&](const std::string& words, const std::string& part) {
+    fs::remove(folder / "x.safetensors");
+    const Said no = klab(compress + (folder / "x.safetensors").string() + " " + words);
+    EXPECT_EQ(no.code, 2) << words << no.out;
+    EXPECT_EQ(std::ranges::count(no.err, '\n'), 1) << no.err;
+    EXPECT_NE(no.err.find(part), std::string::npos) << part << " in: " << no.err;
+    EXPECT_FALSE(fs::exists(folder / "x.safetensors")) << words;
+  };
+  refuse("--distill 300,200,10", "name fewer or smaller layers");
+  refuse("--distill nonsense", "no model is called nonsense");
+  refuse("--prune 0.5 --keep conv1.weight", "is no weight of the network: auto, or some of linear1.weight");
+  refuse("--format int8", "--format is for fields");
+  refuse("--distill 8 --keep auto", "give --prune");
+  refuse("--distill 8 --plan /nowhere.json", "/nowhere.json");
+}
+
 TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
   // Refused before anything is read, so no network is needed.
   const std::string predict = "--predict " + (folder / "none").string() + " ";

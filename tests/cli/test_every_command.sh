@@ -107,6 +107,8 @@ try 2 'nowhere' splat nowhere
 try 2 'nowhere' compare-fields nowhere
 try 2 'nowhere' hash-study nowhere
 try 2 '' compare-formats run nowhere
+try 2 'nothing to do' compress run --out smaller.safetensors
+try 0 '^after ' compress run --prune 0.5 --views 1 --plan last --out smaller.safetensors
 try 2 'nowhere' tune nowhere
 try 2 'exit code 2\|built without MPI' scaling nowhere
 try 0 '' classify spirals --epochs 1 --model mlp --threads 2 --out network

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "harness/records/packed_tensors.h"
 #include "harness/records/tensor_file.h"
 
 namespace klab::learning {
@@ -30,8 +31,12 @@ std::vector<TensorView> views_of(Network& network, Optimizer* optimizer) {
 }  // namespace
 
 void save_network(const std::filesystem::path& file, Network& network, Optimizer* optimizer,
-                  const std::map<std::string, std::string>& words) {
-  save_tensors(file, views_of(network, optimizer), words);
+                  const std::map<std::string, std::string>& words, bool packed) {
+  const std::vector<TensorView> views = views_of(network, optimizer);
+  if (packed)
+    save_tensors(file, PackedTensors(views).views(), words);
+  else
+    save_tensors(file, views, words);
 }
 
 void load_network(const std::filesystem::path& file, Network& network, Optimizer* optimizer,
@@ -48,14 +53,17 @@ void load_network(const std::filesystem::path& file, Network& network, Optimizer
   }
   const auto views = views_of(network, optimizer);
   const auto there = in.tensors();
+  const auto known = [&](const std::string& name) {
+    return std::ranges::any_of(
+        views, [&](const TensorView& v) { return name == v.name || name == kept_bits_of(v.name); });
+  };
   for (const TensorView& v : there)
-    if (std::ranges::find(views, v.name, &TensorView::name) == views.end() &&
-        !v.name.starts_with("optimizer."))
+    if (!known(v.name) && !v.name.starts_with("optimizer."))
       throw std::runtime_error(
           fmt::format("{}: tensor \"{}\" belongs to no layer of this model: it is another "
                       "model's; give the --model that it was trained with",
                       file.string(), v.name));
-  for (const TensorView& v : views) in.read(v.name, v.dtype, v.shape, const_cast<void*>(v.data));
+  for (const TensorView& v : views) read_packed(in, v.name, v.dtype, v.shape, const_cast<void*>(v.data));
   for (auto& [key, value] : words)
     if (in.has_metadata(key)) value = in.metadata(key);
 }

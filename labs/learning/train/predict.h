@@ -36,6 +36,9 @@ class Classifier {
   int64_t classes() const { return network_->out().at(0); }
   std::string class_name(int64_t label) const;
 
+  Network& network() { return *network_; }
+  double mean() const { return double(mean_); }  // subtracted from every number, which is then divided
+  double deviation() const { return double(deviation_); }  // by this
   std::vector<PlannedCall> calls() const { return network_->calls(); }
   void use(const Plan& plan) { plan_ = plan; }
 

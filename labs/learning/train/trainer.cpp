@@ -64,6 +64,8 @@ std::vector<PlannedCall> Trainer::calls() const {
   std::vector<PlannedCall> list = network_->calls();
   loss_.calls(list);
   optimizer_.calls(list);
+  if (teacher_.network != nullptr)
+    for (const PlannedCall& call : teacher_.network->calls()) list.push_back(call);
   if (mixed())
     for (const bool decays : {false, true}) {
       const int64_t n = network_->parameters().group(decays).size;
@@ -102,6 +104,30 @@ Pass Trainer::pass_of(int64_t part) {
           &lost_};
 }
 
+void Trainer::learn_from(const Teacher& teacher) {
+  Network& t = *teacher.network;
+  if (t.batch() != network_->batch() || t.in() != network_->in() || t.out() != network_->out())
+    throw std::invalid_argument(
+        fmt::format("a teacher for {} examples of {} and outputs {} cannot teach a student of {}, {} and {}",
+                    t.batch(), dims_text(t.in()), dims_text(t.out()), network_->batch(),
+                    dims_text(network_->in()), dims_text(network_->out())));
+  teacher_ = teacher;
+  teacher_input_ = Array<float>(t.batch() * volume(t.in()));
+}
+
+/// Returns the mean loss of a part and computes its gradient with respect to the outputs.
+double Trainer::loss_of(const Pass& pass, const Batch& batch, int64_t part, const float* logits) {
+  const int64_t n = network_->batch(), size = volume(network_->in());
+  if (teacher_.network == nullptr) return loss_(pass, logits, batch.labels.data() + part * n);
+  const float* values = batch.values.data() + part * n * size;
+  for (int64_t i = 0; i < n * size; ++i)
+    teacher_input_[i] =
+        float((double(values[i]) * scale_.deviation + scale_.mean - teacher_.mean) / teacher_.deviation);
+  const Pass taught{plan_, profile_, false, pass.seed, pass.step, Precision::f32, nullptr};
+  const float* outputs = teacher_.network->forward(taught, teacher_input_.data());
+  return soft_cross_entropy(n, data_.train.classes, logits, outputs, teacher_.softening, loss_.d_logits());
+}
+
 /// Returns the mean loss of the batch's parts and computes the mean of their gradients, multiplied by the
 /// loss scale if there is one.
 double Trainer::loss_and_gradient(const Batch& batch) {
@@ -110,7 +136,7 @@ double Trainer::loss_and_gradient(const Batch& batch) {
   for (int64_t part = 0; part < parts; ++part) {
     const Pass pass = pass_of(part);
     const float* logits = network_->forward(pass, batch.values.data() + part * n * size);
-    loss += loss_(pass, logits, batch.labels.data() + part * n) / double(parts);
+    loss += loss_of(pass, batch, part, logits) / double(parts);
     if (mixed() || parts > 1) {
       const float factor = (mixed() ? float(loss_scale_.value()) : 1.0F) / float(parts);
       for (int64_t i = 0; i < loss_.size(); ++i) loss_.d_logits()[i] *= factor;

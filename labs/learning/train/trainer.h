@@ -43,6 +43,13 @@ struct Evaluation {
   double accuracy() const { return predicted.empty() ? 0 : double(right) / double(predicted.size()); }
 };
 
+/// A network whose outputs a student learns, built for the batches of the student's passes, and how its examples are scaled.
+struct Teacher {
+  Network* network = nullptr;
+  double mean = 0, deviation = 1;
+  double softening = 4;  // by which outputs are divided before the softmax, of both
+};
+
 class Trainer {
  public:
   /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
@@ -53,6 +60,9 @@ class Trainer {
   /// Returns the calls that a plan must cover; use() sets the plan.
   std::vector<PlannedCall> calls() const;
   void use(const Plan& plan) { plan_ = plan; }
+  /// Learns a teacher's outputs in place of the labels. The teacher must outlive the trainer, and its calls are among calls().
+  /// Throws std::invalid_argument if it takes other batches, other examples or has other classes.
+  void learn_from(const Teacher& teacher);
 
   /// Takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
   /// once, else after kMostSkipped skipped steps in a row.
@@ -83,6 +93,7 @@ class Trainer {
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
   double loss_and_gradient(const Batch& batch);
+  double loss_of(const Pass& pass, const Batch& batch, int64_t part, const float* logits);
   Pass pass_of(int64_t part);
   bool finite_and_unscaled(const Pass& pass);
   void round_weights();
@@ -93,6 +104,8 @@ class Trainer {
   std::unique_ptr<Network> network_;
   Optimizer optimizer_;
   CrossEntropy loss_;
+  Teacher teacher_;             // without a network: labels are learned
+  Array<float> teacher_input_;  // a part of a batch, as the teacher takes it
   Loader loader_;
   Plan plan_;
   Profile profile_;

@@ -8,6 +8,7 @@
 
 #include "harness/program/random.h"
 #include "harness/records/input.h"
+#include "harness/records/packed_tensors.h"
 #include "labs/radiance/field/settings.h"
 
 namespace klab {
@@ -131,11 +132,12 @@ FrequencyModel FrequencyModel::load(const std::filesystem::path& path) {
 FrequencyModel FrequencyModel::read(const TensorFile& file) {
   const std::string path = file.path().string();
   const FrequencyConfig config = frequency_config_from_json(file.metadata("config"), path + ", its config");
-  // Check the size before memory is allocated.
-  if (size_t(8 * FrequencyNet(config).size) > file.data_bytes())
+  // Check the size before memory is allocated: a packed matrix has at least a bit for each number.
+  if (size_t(2 * FrequencyNet(config).size / 8) > file.data_bytes())
     throw std::runtime_error(path + ": holds less than its config says: damaged");
   FrequencyModel model(config, placement_from(file));
-  for (const TensorView& t : model.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+  for (const TensorView& t : model.tensors())
+    read_packed(file, t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   return model;
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
 #include "harness/program/random.h"
 #include "harness/records/input.h"
+#include "harness/records/packed_tensors.h"
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/field/stored.h"
 
@@ -127,8 +129,18 @@ std::map<std::string, std::string> Model::metadata() const {
 
 void Model::save(const std::filesystem::path& file) const { save_tensors(file, tensors(), metadata()); }
 
+Model Model::copy() const {
+  if (precision != Storage::f32) throw std::logic_error("only a model of floats is copied");
+  Model out(config, placement);
+  out.sizes = sizes;
+  std::copy(occupancy.begin(), occupancy.end(), out.occupancy.begin());
+  for (const Part part : kParts) std::copy(of(part).begin(), of(part).end(), out.of(part).begin());
+  return out;
+}
+
 void read_model(const TensorFile& file, Model& model) {
-  for (const TensorView& t : model.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+  for (const TensorView& t : model.tensors())
+    read_packed(file, t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   model.require_plausible_sizes(file.path().string());
 }
 
@@ -154,15 +166,17 @@ Model read_any(const TensorFile& file, Storage precision) {
   const Config config = config_from_json(file.metadata("config"), path + ", its config");
   const Placement placement = placement_from(file);
   const Storage storage = storage_in(file);
-  // Check the size before memory is allocated.
-  const int64_t numbers = table_room(config, placement.cascades) * config.features;
-  if (size_t(Model::bytes_of(config, placement.cascades) - 4 * numbers + stored_bytes(numbers, storage)) >
-      file.data_bytes())
+  // Check the size before memory is allocated. A packed table has at least a bit for each entry.
+  const int64_t entries = table_room(config, placement.cascades), numbers = entries * config.features;
+  const int64_t least =
+      is_packed(file, "hash_table") ? entries / 8 : std::min(4 * numbers, stored_bytes(numbers, storage));
+  if (size_t(Model::bytes_of(config, placement.cascades) - 4 * numbers + least) > file.data_bytes())
     throw std::runtime_error(path + ": holds less than its config says: damaged");
-  Model model(config, placement, storage == precision ? precision : Storage::f32);
+  const bool as_stored = storage == precision && !keeps_floats(file);
+  Model model(config, placement, as_stored ? precision : Storage::f32);
   if (storage == Storage::f32)
     read_model(file, model);
-  else if (storage == precision)
+  else if (as_stored)
     read_narrow(file, model);
   else
     read_stored(file, storage, model);

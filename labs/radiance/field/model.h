@@ -60,7 +60,9 @@ struct Model {
   void require_plausible_sizes(const std::string& where) const;
   std::map<std::string, std::string> metadata() const;
   void save(const std::filesystem::path& file) const;
-  /// Reads a model of floats, or one in fewer bits (stored.h). Its numbers are floats in memory, or in another `precision`:
+  /// Returns a copy of a model of floats. Throws std::logic_error for another precision.
+  Model copy() const;
+  /// Reads a model of floats, or one in fewer bits (stored.h), packed or not. Its numbers are floats in memory, or in another `precision`:
   /// as the file has them, or rounded to it. Throws std::runtime_error naming the file and the damage.
   static Model load(const std::filesystem::path& file, Storage precision = Storage::f32);
 

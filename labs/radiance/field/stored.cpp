@@ -1,12 +1,14 @@
 #include "labs/radiance/field/stored.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "harness/records/input.h"
+#include "harness/records/packed_tensors.h"
 
 namespace klab {
 namespace {
@@ -128,15 +130,27 @@ void require_tensor(const TensorFile& file, Storage storage, const std::string& 
                     file.path().string(), name_of(storage), name));
 }
 
+/// Returns whether a tensor of a file in fewer bits stayed floats, as its metadata say.
+bool is_float(const TensorFile& file, const std::string& name) {
+  if (!keeps_floats(file)) return false;
+  const std::string& list = file.metadata("floats");
+  return ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
+
 }  // namespace
 
-std::vector<StoredError> save_stored(const Model& model, Storage storage, const std::filesystem::path& file) {
+std::vector<StoredError> save_stored(const Model& model, Storage storage, const std::filesystem::path& file,
+                                     const StoringOptions& options) {
   const std::vector<Numbers> all = numbers_of(model);
   std::vector<Encoded> encoded;
   std::vector<TensorView> views;
   std::vector<StoredError> errors;
   encoded.reserve(all.size());  // views point into it
   for (const Numbers& n : all) {
+    if (storage == Storage::f32 || std::ranges::find(options.floats, n.name) != options.floats.end()) {
+      views.push_back({n.name, "F32", n.shape, n.values.data()});
+      continue;
+    }
     const StoredForm form = form_of(n, storage);
     const Encoded& e = encoded.emplace_back(encode_numbers(storage, n.values, n.channels));
     std::vector<float> rounded(n.values.size());
@@ -152,10 +166,17 @@ std::vector<StoredError> save_stored(const Model& model, Storage storage, const 
   for (const TensorView& t : model.tensors())
     if (t.dtype != "F32") views.push_back(t);
   auto metadata = model.metadata();
-  metadata["storage"] = name_of(storage);
-  save_tensors(file, views, metadata);
+  if (storage != Storage::f32) metadata["storage"] = name_of(storage);
+  if (storage != Storage::f32 && !options.floats.empty())
+    metadata["floats"] = fmt::format("{}", fmt::join(options.floats, ","));
+  if (options.packed)
+    save_tensors(file, PackedTensors(views).views(), metadata);
+  else
+    save_tensors(file, views, metadata);
   return errors;
 }
+
+bool keeps_floats(const TensorFile& file) { return file.has_metadata("floats"); }
 
 Storage storage_in(const TensorFile& file) {
   if (!file.has_metadata("storage")) return Storage::f32;
@@ -177,10 +198,14 @@ void read_stored(const TensorFile& file, Storage storage, Model& model) {
     const auto count = int64_t(n.values.size());
     const std::string scale = n.name + ".scale";
     require_tensor(file, storage, n.name);
+    if (is_float(file, n.name)) {
+      read_packed(file, n.name, "F32", n.shape, n.values.data());
+      continue;
+    }
     Encoded e;
     e.numbers.resize(size_t(stored_bytes(count, storage)));
     e.scales.resize(size_t(scale_bytes(count, int64_t(n.channels.size()), storage)));
-    file.read(n.name, form.dtype, form.shape, e.numbers.data());
+    read_packed(file, n.name, form.dtype, form.shape, e.numbers.data());
     if (!e.scales.empty()) {
       require_tensor(file, storage, scale);
       file.read(scale, form.scale_dtype, form.scale_shape, e.scales.data());
@@ -198,7 +223,7 @@ void read_narrow(const TensorFile& file, Model& model) {
   const std::string where = file.path().string();
   for (const TensorView& t : model.tensors()) {
     require_tensor(file, model.precision, t.name);
-    file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
+    read_packed(file, t.name, t.dtype, t.shape, const_cast<void*>(t.data));
     if (!t.name.ends_with(".scale")) continue;
     const std::span scales(static_cast<const float*>(t.data), size_t(volume(t.shape)));
     if (const auto bad = std::ranges::find_if(scales, [](float s) { return !(s > 0); }); bad != scales.end())

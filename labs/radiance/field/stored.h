@@ -9,7 +9,8 @@
 //
 // The occupancy grid has one bit for each cell already and stays unchanged. In the file a tensor keeps its
 // name. It also keeps its shape if each number has an element of its own. Its scales are a tensor
-// "<name>.scale". docs/files.md has the whole list.
+// "<name>.scale". Some tensors may stay floats, and tensors with many zeros may be packed (packed_tensors.h). docs/files.md has the
+// whole list.
 #pragma once
 
 #include <string>
@@ -27,13 +28,23 @@ struct StoredError {
   double rms_of_values = 0;   // of the original values
 };
 
-/// Writes the model in fewer bits, under a temporary name first, and returns the errors of each tensor.
-/// Throws std::runtime_error, naming the number, if it does not fit the format (f16 ends at 65504), and like
-/// save_tensors().
-std::vector<StoredError> save_stored(const Model& model, Storage storage, const std::filesystem::path& file);
+/// What differs among the tensors of a file.
+struct StoringOptions {
+  std::vector<std::string> floats = {};  // tensors that stay floats; pictures then hold all numbers as floats
+  bool packed = false;                   // zeros are left out where that takes fewer bytes
+};
+
+/// Writes a model of floats in fewer bits, or with Storage::f32 as it is, under a temporary name first, and returns the errors
+/// of each tensor that was rounded. Throws std::runtime_error, naming the number, if it does not fit the format (f16 ends at
+/// 65504), and like save_tensors().
+std::vector<StoredError> save_stored(const Model& model, Storage storage, const std::filesystem::path& file,
+                                     const StoringOptions& options = {});
 
 /// Returns how the file's numbers are stored. Throws std::runtime_error naming the file for an unknown word.
 Storage storage_in(const TensorFile& file);
+
+/// Returns whether a file in fewer bits has tensors that stayed floats.
+bool keeps_floats(const TensorFile& file);
 
 /// Reads numbers of any storage but f32 into the model's floats, and its grid. Throws std::runtime_error
 /// naming file and tensor if a tensor or its scales are missing, have another type or shape, or hold a value

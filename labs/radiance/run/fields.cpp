@@ -221,10 +221,6 @@ void require_backend(const FieldSettings& s, const std::string& backend) {
   if ((s.field == "gaussians" || s.field == "frequency") && backend != "cpu")
     throw std::runtime_error(
         fmt::format("--backend {}: --field {} is trained on the processor only", backend, s.field));
-  if (s.field == "hash" && s.hash.sampling == "error" && backend != "cpu")
-    throw std::runtime_error(fmt::format(
-        R"(--backend {}: the config's "sampling" "error" is for the processor only: take "uniform")",
-        backend));
 }
 
 void require_turns(const FieldSettings& s) {
@@ -344,27 +340,40 @@ bool is_gaussian_file(const std::filesystem::path& file) {
   return file.extension() == ".ply" || file.extension() == ".splat" || file.extension() == ".spz";
 }
 
+namespace {
+
+void require_precision(const Kind& kind, Storage precision) {
+  if (precision != Storage::f32 && kind.floats_because[0] != 0)
+    throw std::runtime_error(fmt::format("--precision {}: pictures of {} have f32 only: {}",
+                                         name_of(precision), kind.name, kind.floats_because));
+}
+
+}  // namespace
+
+Storage precision_named(const std::string& name) {
+  constexpr std::array kNames = {"f32", "bf16", "f16", "int8"};
+  if (std::ranges::find(kNames, name) == kNames.end())
+    throw std::invalid_argument(
+        fmt::format("--precision {}: there are f32, bf16, f16 and int8", name.substr(0, 40)));
+  return storage_named(name);
+}
+
+std::unique_ptr<FieldModel> in_fewer_bits(const FieldModel& model, Storage precision) {
+  require_precision(kind_of(model.field()), precision);
+  if (const Model* hash = model.as_hash()) return field_model(narrowed(hash->copy(), precision));
+  if (const VoxelModel* voxels = model.as_voxels()) return field_model(voxels->narrowed(precision));
+  return field_model(model.as_frequency()->narrowed(precision));
+}
+
 Storage load_precision(const std::string& name, const std::filesystem::path& file) {
-  Storage precision = Storage::f32;
-  if (!name.empty()) {
-    constexpr std::array kNames = {"f32", "bf16", "f16", "int8"};
-    if (std::ranges::find(kNames, name) == kNames.end())
-      throw std::invalid_argument(
-          fmt::format("--precision {}: there are f32, bf16, f16 and int8", name.substr(0, 40)));
-    precision = storage_named(name);
-    if (precision == Storage::f32) return precision;
-  }
-  const auto require = [&](const Kind& kind) {
-    if (precision != Storage::f32 && kind.floats_because[0] != 0)
-      throw std::runtime_error(fmt::format("--precision {}: pictures of {} have f32 only: {}", name,
-                                           kind.name, kind.floats_because));
-  };
-  if (is_gaussian_file(file)) return require(kind_of("gaussians")), precision;
+  const Storage precision = name.empty() ? Storage::f32 : precision_named(name);
+  if (!name.empty() && precision == Storage::f32) return precision;
+  if (is_gaussian_file(file)) return require_precision(kind_of("gaussians"), precision), precision;
   const TensorFile opened(file);
-  require(kind_of(field_of(opened)));
+  require_precision(kind_of(field_of(opened)), precision);
   if (!name.empty()) return precision;
   const Storage stored = storage_in(opened);
-  return is_precision(stored) ? stored : Storage::f32;
+  return is_precision(stored) && !keeps_floats(opened) ? stored : Storage::f32;
 }
 
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene,

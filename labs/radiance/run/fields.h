@@ -96,6 +96,13 @@ std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, 
 /// std::runtime_error naming the field if its numbers are floats only.
 Storage load_precision(const std::string& name, const std::filesystem::path& file);
 
+/// Returns the precision of that name, "f32", "bf16", "f16" or "int8". Throws std::invalid_argument for another.
+Storage precision_named(const std::string& name);
+
+/// Returns a copy of a model of floats for pictures, with its numbers rounded to fewer bits in memory. Throws std::runtime_error
+/// naming the field if its numbers are floats only, and for a number that the format does not have.
+std::unique_ptr<FieldModel> in_fewer_bits(const FieldModel& model, Storage precision);
+
 /// Returns whether load_field_model() takes a file for Gaussians in a scene's own world.
 bool is_gaussian_file(const std::filesystem::path& file);
 
