@@ -44,6 +44,36 @@ grep -q '^format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,vie
 [[ -s all/formats.html && -s all/view_int8.png ]] || fail "no page of the comparison"
 cmp all/model_int8.safetensors int8.safetensors || fail "the table's int8 is not that of klab quantize"
 
+# Smaller models: a student, then fewer numbers, then fewer bits; each file is read as any other.
+compress() {  # out, most share of the bytes, most dB lost, arguments...
+  local out=$1 share=$2 lost=$3; shift 3
+  "$klab" compress run --plan run/plan.json --downscale 12 --views 2 --threads 2 --out $out.safetensors "$@" >$out.txt 2>&1 ||
+    { cat $out.txt; fail "compress $*"; }
+  grep -q '^after ' $out.txt || { cat $out.txt; fail "no row of what was written: $*"; }
+  awk -v a="$(size run/model.safetensors)" -v b="$(size $out.safetensors)" -v s="$share" 'BEGIN { exit !(b < s * a) }' ||
+    { cat $out.txt; fail "compress $*: too many bytes"; }
+  now=$(psnr $out.safetensors --plan run/plan.json)
+  echo "compress $*: $now dB of $floats, $(size $out.safetensors) bytes"
+  awk -v a="$floats" -v b="$now" -v lost="$lost" 'BEGIN { exit !(a - b < lost && b > 10) }' || fail "compress $*: loses too much: $now of $floats dB"
+}
+compress half 0.6 4 --prune 0.5
+compress half8 0.25 4 --prune 0.5 --format int8
+compress whole 0.9 1 --prune 0.3 --keep hash_table,color.2 --format f16
+grep -q '"floats":"hash_table,color.2"' whole.safetensors || fail "does not say what stayed floats"
+compress chosen 1.01 1.5 --prune 0.5 --keep auto
+grep -q 'compressed alone' chosen.txt || { cat chosen.txt; fail "does not say what each tensor costs"; }
+compress student 0.6 6 --distill width=16,levels=3 --steps 300
+grep -q '"levels":3' student.safetensors || fail "the student has other levels"
+"$klab" render half.safetensors --plan run/plan.json --size 32 --precision bf16 --out pictures2 --threads 2 >/dev/null || fail "cannot render a pruned model"
+
+# A field without files in fewer bits: the table of what it is held in.
+echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096}' >voxels.json
+"$klab" train built-in --field voxels --downscale 12 --config voxels.json --threads 2 --plan last --steps 40 --no-eval --out cells >train.txt 2>&1 ||
+  { cat train.txt; fail "cannot train voxels"; }
+"$klab" compare-formats cells built-in --downscale 12 --views 2 --threads 2 --out held >held.txt 2>&1 || { cat held.txt; fail "no table of voxels"; }
+[[ $(cut -d, -f1 held/formats.csv | tr '\n' ' ') == 'format f32 f16 bf16 int8 ' ]] || { cat held/formats.csv; fail "other formats of voxels"; }
+awk -F, 'NR == 2 { floats = $4 } NR == 5 { exit !($2 == "" && $4 < 0.4 * floats && $7 < 0.3) }' held/formats.csv || { cat held/formats.csv; fail "voxels in int8"; }
+
 # Refused, with what to do instead, and nothing left behind.
 refused() { # words, then a command
   local words=$1; shift
@@ -56,11 +86,25 @@ refused 'is stored as int8 already' quantize int8.safetensors --format f16 --out
 refused 'is the model itself' quantize run --format f16 --out run/model.safetensors
 refused 'nowhere' quantize nowhere --format f16 --out x.safetensors
 refused 'no such folder\|No such file' quantize run --format f16 --out nowhere/x.safetensors
-refused 'is no hash field of floats' compare-formats int8.safetensors built-in --out y
+refused 'nothing to do: give --prune' compress run --out x.safetensors
+refused '--prune: .*from 0 to 0.99\|0.99' compress run --prune 1 --out x.safetensors
+refused 'is the model itself' compress run --prune 0.5 --out run/model.safetensors
+refused 'is stored as int8 already' compress int8.safetensors built-in --prune 0.5 --out x.safetensors
+refused 'is no tensor of the model: auto, or some of hash_table, density.0' compress run --prune 0.5 --keep density.7 --out x.safetensors
+refused 'the student may take .* bytes' compress run --distill 32 --out x.safetensors
+refused 'unknown key "widht"' compress run --distill widht=8 --out x.safetensors
+refused 'is for classifiers' compress run --prune 0.5 --epochs 3 --out x.safetensors
+refused 'does not apply to a field of voxels: its empty cells' compress cells --prune 0.5 --out x.safetensors
+refused 'does not apply to a field of voxels: only hash' compress cells --format int8 --out x.safetensors
+refused 'setting of --field hash' compress cells --distill levels=4 --out x.safetensors
+refused 'is a format of hash fields' compare-formats cells built-in --formats int4 --out y
+refused 'is no field of floats' compare-formats int8.safetensors built-in --out y
 [[ ! -e x.safetensors && ! -e nowhere && ! -e y ]] || fail "something was left behind"
 # A file whose declared storage differs from its content.
 sed 's/"storage":"int8"/"storage":"int4"/' int8.safetensors >other.safetensors
 refused '"hash_table" is I8' eval other.safetensors built-in
 sed 's/"density.0.scale"/"density.0.sca1e"/' int8.safetensors >other.safetensors
 refused 'needs the tensor "density.0.scale".*klab quantize' eval other.safetensors built-in
+sed 's/"hash_table.kept"/"hash_tab1e.kept"/' half.safetensors >other.safetensors
+refused 'tensor "hash_table" is F32' eval other.safetensors built-in
 echo "ok"

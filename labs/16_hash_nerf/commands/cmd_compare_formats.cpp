@@ -1,4 +1,4 @@
-// klab compare-formats: stores one model in every format, and compares size, quality and speed.
+// klab compare-formats: holds one model in every format, and compares size, quality and speed. A hash field is stored in them, too.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -39,31 +39,52 @@ struct Values {
 struct Row {
   std::string format;
   fs::path file;
-  double bytes = 0, held = 0;   // of the file, and of tables and weights in memory
+  double bytes = 0, held = 0;   // of the file, 0 without one, and of tables and weights in memory
   double psnr = 0, ssim = 0;    // means over the views
   std::vector<double> seconds;  // for each view
   std::unique_ptr<FieldModel> model;
   std::unique_ptr<PictureMaker> maker;
 };
 
-/// Puts floats first, because the others are compared with them.
-std::vector<Row> stored_in_all(const Values& v, const Model& model) {
-  std::vector<std::string> formats = {"f32"};
-  for (const Storage s : kStorages)
-    if (s != Storage::f32 &&
-        (v.formats.empty() || std::ranges::find(v.formats, name_of(s)) != v.formats.end()))
-      formats.emplace_back(name_of(s));
+/// Returns the formats to compare, floats first, because the others are compared with them. Throws std::invalid_argument for one
+/// that the field does not have.
+std::vector<Storage> formats_of(const Values& v, const FieldModel& model) {
+  const bool files = model.as_hash() != nullptr;
+  std::vector<Storage> formats = {Storage::f32};
+  for (const std::string& name : v.formats)
+    if (!files && !is_precision(storage_named(name)))
+      throw std::invalid_argument(
+          fmt::format("--formats {}: is a format of hash fields' files; {} are held in bf16, f16 and int8",
+                      name, model.field()));
+  for (const Storage s : kStorages) {
+    const bool asked = v.formats.empty() || std::ranges::find(v.formats, name_of(s)) != v.formats.end();
+    if (s != Storage::f32 && asked && (files || is_precision(s))) formats.push_back(s);
+  }
+  return formats;
+}
+
+/// Reads a hash field from a file of each format, as eval and render do, and holds another field in each.
+std::vector<Row> held_in_all(const Values& v, std::unique_ptr<FieldModel> model) {
   std::vector<Row> rows;
-  for (const std::string& format : formats) {
+  const std::vector<Storage> formats = formats_of(v, *model);
+  for (const Storage format : formats) {
     Row& row = rows.emplace_back();
-    row.format = format;
-    row.file = fs::path(v.out) / fmt::format("model_{}.safetensors", format);
-    if (format == "f32")
-      model.save(row.file);
-    else
-      save_stored(model, storage_named(format), row.file);
-    row.bytes = double(fs::file_size(row.file));
-    row.model = load_field_model(row.file, nullptr, load_precision("", row.file));  // as eval and render do
+    row.format = name_of(format);
+    row.file = fs::path(v.out) / fmt::format("model_{}.safetensors", row.format);
+    if (const Model* hash = model->as_hash()) {
+      if (format == Storage::f32)
+        hash->save(row.file);
+      else
+        save_stored(*hash, format, row.file);
+      row.model = load_field_model(row.file, nullptr, load_precision("", row.file));
+    } else if (format != Storage::f32) {
+      row.model = in_fewer_bits(*model, format);
+    } else {
+      model->save(row.file);
+      row.model = load_field_model(row.file);
+    }
+    const bool stored = model->as_hash() != nullptr || format == Storage::f32;
+    if (stored) row.bytes = double(fs::file_size(row.file));
     row.held = double(row.model->held_bytes());
   }
   return rows;
@@ -103,8 +124,8 @@ const std::vector<std::string> kHeads = {"format", "memory",   "file",     "of f
 std::vector<std::string> cells_of(const Row& row, const Row& floats) {
   return {row.format,
           name_of(row.model->precision()),
-          fmt::format("{:.0f}", row.bytes),
-          fmt::format("{:.1f} %", 100 * row.bytes / floats.bytes),
+          row.bytes > 0 ? fmt::format("{:.0f}", row.bytes) : "-",
+          row.bytes > 0 ? fmt::format("{:.1f} %", 100 * row.bytes / floats.bytes) : "-",
           fmt::format("{:.0f}", row.held),
           fmt::format("{:.1f} %", 100 * row.held / floats.held),
           fmt::format("{:.2f}", frames_per_second(row.seconds)),
@@ -116,7 +137,8 @@ std::vector<std::string> cells_of(const Row& row, const Row& floats) {
 void write_rows(const fs::path& file, const std::vector<Row>& rows, size_t views) {
   std::string text = "format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,views\n";
   for (const Row& row : rows)
-    text += fmt::format("{},{:.0f},{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{}\n", row.format, row.bytes,
+    text += fmt::format("{},{},{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{}\n", row.format,
+                        row.bytes > 0 ? fmt::format("{:.0f}", row.bytes) : "",
                         name_of(row.model->precision()), row.held, frames_per_second(row.seconds), row.psnr,
                         rows.front().psnr - row.psnr, row.ssim, views);
   write_file(file, text);
@@ -126,14 +148,19 @@ void write_page(const Values& v, const std::vector<std::vector<std::string>>& ce
                 const std::vector<Row>& rows) {
   Page page("Formats compared: " + v.model);
   page.text(
-      "One model, stored in each format, read back and rendered; halves, bfloat16s and bytes stay so in "
-      "memory, numbers "
-      "of four bits become floats. Left in each picture the model, right the "
-      "truth.");
+      rows.back().bytes > 0
+          ? "One model, stored in each format, read back and rendered; halves, bfloat16s and bytes stay so "
+            "in "
+            "memory, numbers of four bits become floats. Left in each picture the model, right the truth."
+          : "One model, held in memory in each format and rendered. Left in each picture the model, right "
+            "the "
+            "truth.");
   page.table(kHeads, cells);
   std::vector<Curve> points;  // no line: formats are no sequence
-  for (const Row& row : rows) points.push_back({row.format, {{row.bytes * 1e-6, row.psnr}}});
-  page.curves(points, "MB of the file", "PSNR, dB", true, false, "What bytes buy.");
+  const bool files = rows.back().bytes > 0;
+  for (const Row& row : rows)
+    points.push_back({row.format, {{(files ? row.bytes : row.held) * 1e-6, row.psnr}}});
+  page.curves(points, files ? "MB of the file" : "MB in memory", "PSNR, dB", true, false, "What bytes buy.");
   for (const Row& row : rows)
     page.picture((fs::path(v.out) / fmt::format("view_{}.png", row.format)).string(), 800, row.format);
   write_file(fs::path(v.out) / "formats.html", page.html());
@@ -144,17 +171,19 @@ int compare(Values& v) {
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   const fs::path file = model_file(v.model);
-  if (const TensorFile opened(file); field_of(opened) != "hash" || storage_in(opened) != Storage::f32)
-    throw std::runtime_error(file.string() +
-                             ": is no hash field of floats: name the model that klab train wrote");
-  const Model model = Model::load(file);
+  if (is_gaussian_file(file) || field_of(TensorFile(file)) == "gaussians")
+    throw std::runtime_error(file.string() + ": Gaussians are held as floats only: name another field");
+  if (storage_in(TensorFile(file)) != Storage::f32)
+    throw std::runtime_error(file.string() + ": is no field of floats: name the model that klab train wrote");
+  std::unique_ptr<FieldModel> model = load_field_model(file);
+  formats_of(v, *model);
   v.reading.seed = settings().seed;
   Scene scene = load_scene_visibly(v.scene, v.reading);
   if (scene.test.empty()) throw std::runtime_error(v.scene + ": has no test view: give --holdout");
   if (int(scene.test.size()) > v.views) scene.test.resize(size_t(v.views));
   make_folder(v.out);
   const StopSignals signals;
-  std::vector<Row> rows = stored_in_all(v, model);
+  std::vector<Row> rows = held_in_all(v, std::move(model));
   CallTimes times = times_here();
   for (Row& row : rows) {
     // The same plan for all whose numbers are floats.
@@ -190,13 +219,17 @@ int compare(Values& v) {
 
 KLAB_COMMAND(
     {.name = "compare-formats",
-     .summary = "Store a trained model in every format: bytes, frames/s, dB",
-     .details = "Writes the models, formats.csv with a row for each, and formats.html with their pictures.",
+     .summary = "Hold a trained model in every format: bytes, frames/s, dB",
+     .details =
+         "Writes the models, formats.csv with a row for each, and formats.html with their pictures. Hash "
+         "fields have files\nin every format; voxels and frequency fields are held in bf16, f16 and int8, "
+         "and Gaussians in none.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto v = std::make_shared<Values>();
        app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
        app.add_option("scene", v->scene, "the scene it was trained on")->required();
-       app.add_option("--formats", v->formats, "these beside f32 (default: f16, bf16, int8, int4, e2m1)")
+       app.add_option("--formats", v->formats,
+                      "these next to f32 (default: all that the field has of f16, bf16, int8, int4, e2m1)")
            ->delimiter(',');
        add_backend(app, v->backend);
        add_number(app, "--views", v->views, range::frames, "so many test views only (default: all)");
