@@ -84,10 +84,12 @@ no model;files/nowhere;model;name a model.safetensors
 no test views;scene;holdout;SceneOptions::holdout
 camera;;width;from 1 to
 picture;files/none.png;rgb;Renderer::render
+precision;;precision;take f32, bf16, f16 or int8
+floats only;;precision;take f32
 no budget;;steps;Budget::steps
 where to save;files/nowhere/model.safetensors;model;folder that exists
 END_OF_LIST
-[[ $(wc -l <errors.txt) -eq 19 ]] || { cat errors.txt; fail "not 19 errors"; }
+[[ $(wc -l <errors.txt) -eq 21 ]] || { cat errors.txt; fail "not 21 errors"; }
 
 # The example, and what it says of a scene that is not there and of a wrong config.
 must "the example" project/build/train_a_scene scene 0.3 hash.json

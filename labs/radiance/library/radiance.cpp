@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -238,11 +239,12 @@ FieldSettings settings_of(const TrainerOptions& options) {
 }
 
 /// Chooses a variant for each operation, as the commands do.
-Plan plan_of(const std::string& rungs, const std::vector<PlannedCall>& calls, const BackendChoice& place) {
+Plan plan_of(const std::string& rungs, const std::vector<PlannedCall>& calls, const BackendChoice& place,
+             Unit precision = Unit::f32) {
   return translated(concern_of_rungs(rungs), [&] {
     Plan::require(plan_ids(rungs, calls, place.ladder), rungs, calls, place.ladder);
     CallTimes times(sources_of_times_here());
-    return Plan::named(rungs, calls, times, place.ladder);
+    return Plan::named(rungs, calls, times, place.ladder, precision);
   });
 }
 
@@ -339,18 +341,37 @@ void Picture::save_png(const fs::path& file) const {
 }
 
 struct Renderer::Parts {
-  Field field;  // the maker reads its parameters
+  Field field;
   RendererOptions options;
-  std::optional<PictureMaker> maker;
+  std::unique_ptr<FieldModel> narrow;  // the field in fewer bits; null: its floats are read
+  std::optional<PictureMaker> maker;   // reads the parameters of one of the two
+
+  const FieldModel& model() const { return narrow ? *narrow : *field.parts().model; }
 };
 
+namespace {
+
+/// Returns a field's model in the format of that name; null for floats.
+std::unique_ptr<FieldModel> narrow_model(const FieldModel& model, const std::string& name) {
+  constexpr std::array kNames = {"f32", "bf16", "f16", "int8"};
+  if (std::ranges::find(kNames, name) == kNames.end())
+    throw error_of(fmt::format("there is no precision \"{}\"", excerpt(name)),
+                   {{}, "precision", "take f32, bf16, f16 or int8"});
+  const Storage precision = precision_named(name);
+  if (precision == Storage::f32) return nullptr;
+  return translated({{}, "precision", "take f32"}, [&] { return in_fewer_bits(model, precision); });
+}
+
+}  // namespace
+
 Renderer::Renderer(const Field& field, const RendererOptions& options)
-    : parts_(new Parts{.field = field, .options = options, .maker = {}}) {
+    : parts_(new Parts{.field = field, .options = options, .narrow = nullptr, .maker = {}}) {
   require_threads(options.threads);
   const ThreadCount threads(options.threads);
   const BackendChoice place = backend_named("cpu");
-  const FieldModel& model = *field.parts().model;
-  const Plan plan = plan_of(options.rungs, model.picture_calls(place), place);
+  parts_->narrow = narrow_model(*field.parts().model, options.precision);
+  const FieldModel& model = parts_->model();
+  const Plan plan = plan_of(options.rungs, model.picture_calls(place), place, picture_unit(model));
   translated({{}, "memory", "take a smaller field"}, [&] {
     CallTimes times(sources_of_times_here());
     parts_->maker.emplace(model, options.rungs, place, times, plan);
@@ -374,6 +395,8 @@ Picture Renderer::render(const Camera& camera) {
   });
 }
 
+int64_t Renderer::bytes() const { return parts_->model().held_bytes(); }
+
 Score Renderer::score(const Scene& scene) {
   const Scene::Parts& parts = scene.parts();
   if (parts.scene.test.empty())
@@ -381,7 +404,7 @@ Score Renderer::score(const Scene& scene) {
                    {parts.given, "holdout", "load it with SceneOptions::holdout from 2 on, 8 for example"});
   const ThreadCount threads(parts_->options.threads);
   return translated({parts.given, "scene", "take the scene that the field was trained on"}, [&] {
-    const bool black = parts_->field.parts().model->placement().black;
+    const bool black = parts_->model().placement().black;
     const klab::Score score = evaluate(parts_->maker->render(), black, parts.scene.test);
     Score out{.psnr = score.psnr, .ssim = score.ssim, .protocol = score.protocol, .views = {}};
     for (const klab::ViewScore& view : score.views) out.views.push_back({view.name, view.psnr, view.ssim});

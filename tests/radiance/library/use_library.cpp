@@ -38,6 +38,11 @@ int train(char** argv) {
   const Score score = renderer.score(scene);
   const Picture picture = renderer.render(scene.test_views().front().camera);
   if (picture.rgb.size() != size_t(3 * picture.width * picture.height)) return 5;
+  if (trainer.field().kind() != "gaussians") {  // these have floats only
+    Renderer narrow(trainer.field(), {.rungs = "last", .precision = "int8"});
+    if (2 * narrow.bytes() > renderer.bytes() || std::abs(narrow.score(scene).psnr - score.psnr) > 0.5)
+      return 7;
+  }
   std::printf("%s %zu %.6f %.6f\n", renderer.score(scene).views.front().name.c_str(), score.views.size(),
               score.psnr, score.ssim);
   return 0;
@@ -97,6 +102,10 @@ int errors(const std::string& folder, const std::string& own_scene, const std::s
               [&] { Renderer(Field::load(model), {.rungs = "last"}).score(all_for_training); });
   print_error("camera", [&] { look_at({0, 0, 0}, {1, 1, 1}, 0, 64, 40); });
   print_error("picture", [&] { Picture().save_png(folder + "/none.png"); });
+  print_error("precision", [&] { Renderer(Field::load(model), {.precision = "int9"}); });
+  const Field gaussians =
+      Trainer(scene, {.field = "gaussians", .settings = R"({"initial": 100})", .rungs = "last"}).field();
+  print_error("floats only", [&] { Renderer(gaussians, {.precision = "bf16"}); });
   Trainer trainer(
       scene, {.settings = R"({"levels": 4, "log2_table": 10, "grid": 16, "width": 16})", .rungs = "last"});
   print_error("no budget", [&] { trainer.train({}); });

@@ -206,6 +206,9 @@ struct Score {
 struct RendererOptions {
   std::string rungs = "best";  // as in TrainerOptions
   int threads = 0;             // as in TrainerOptions
+  /// Format of tables and weights in memory: "f32", or "bf16", "f16" or "int8", which take a half or a quarter of the bytes and cost
+  /// some accuracy. The renderer then has a copy of the numbers; the field keeps its floats. Gaussians have "f32" only.
+  std::string precision = "f32";
 };
 
 /// Makes pictures of a field.
@@ -217,6 +220,8 @@ class Renderer {
   ~Renderer();
 
   Picture render(const Camera& camera);
+  /// Returns the bytes that the field's numbers take in the renderer's format, with their scales.
+  int64_t bytes() const;
   /// Compares pictures with the test views of the scene that the field was trained on, loaded with the same options.
   Score score(const Scene& scene);
 
