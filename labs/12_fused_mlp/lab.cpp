@@ -2,6 +2,7 @@
 #include "harness/core/lab.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
+#include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 #include "reference/mlp_narrow_fwd/mlp_narrow_fwd.h"
 
 namespace klab {
@@ -80,6 +81,15 @@ KLAB_LAB({
              .huge = kHuge,
              .beyond = kNarrowBeyond,
              .parameters = {"hidden", "logistic", "format"}},
+            {.op = make_op<MlpInt8Fwd>(),
+             .bench = kBench,
+             .check = kCheck,
+             .counted = {77, 19, 35, 2, 5, 1},
+             .check_flops = 1e7,
+             .traffic = Traffic::copy,
+             .huge = kHuge,
+             .beyond = kBeyond,
+             .parameters = {"hidden", "logistic"}},
             {.op = make_op<MlpBwd>(),
              .bench = kBench,
              .check = kCheck,

@@ -41,6 +41,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"frequency_bwd", {kFma, kExp}},
       {"mlp_fwd", {kFma, kExp, kDivision}},
       {"mlp_narrow_fwd", {kFma, kExp, kDivision}},
+      {"mlp_int8_fwd", {kFma, kExp, kDivision}},
       {"mlp_bwd", {kFma, kExp, kDivision}},
       {"ray_march", {kDivision}},
       {"composite_fwd", {kFma, kExp}},

@@ -1,14 +1,23 @@
 #include "labs/radiance/field/field.h"
 
+#include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {
+
+bool multiplies_bytes(const Plan& plan) {
+  const std::string bytes(MlpInt8Fwd::name), floats(MlpNarrowFwd::name);
+  if (!plan.contains(bytes) || !plan.contains(floats)) return false;
+  const double of_bytes = plan.at(bytes).seconds, of_floats = plan.at(floats).seconds;
+  return of_floats > 0 && of_bytes < of_floats;  // 0: named, not timed
+}
 
 Field::Field(const Model& model, const Plan& plan, Profile& profile, int64_t capacity)
     : model_(model),
       plan_(plan),
       profile_(profile),
       capacity_(capacity),
+      bytes_(model.precision == Storage::int8 && multiplies_bytes(plan)),
       features_(model.encoded() * capacity),
       color_in_(model.color_in() * capacity),
       rgb_(3 * capacity) {}
@@ -32,7 +41,7 @@ void Field::density(const float* table, const float* weights, const float* posit
          .bytes = few.bytes.data(),
          .factors = few.factors.data(),
          .features = features});
-    run_narrow("mlp_narrow_fwd density", Part::density, model_.density_shape(n), features, geometry);
+    run_narrow("density", Part::density, model_.density_shape(n), features, geometry);
     return;
   }
   if (has_plain_table(model_.config)) {
@@ -55,10 +64,14 @@ void Field::density(const float* table, const float* weights, const float* posit
                        {.shape = model_.density_shape(n), .x = features, .weights = weights, .y = geometry});
 }
 
-void Field::run_narrow(const char* stage, Part part, const MlpFwd::Shape& shape, const float* x,
+void Field::run_narrow(const char* network, Part part, const MlpFwd::Shape& shape, const float* x,
                        float* y) const {
   const NarrowPart& few = model_.narrow[size_t(part)];
-  profile_.run<MlpNarrowFwd>(stage, plan_,
+  if (bytes_)
+    return profile_.run<MlpInt8Fwd>(
+        std::string("mlp_int8_fwd ") + network, plan_,
+        {.shape = shape, .x = x, .bytes = few.bytes.data(), .factors = few.factors.data(), .y = y});
+  profile_.run<MlpNarrowFwd>(std::string("mlp_narrow_fwd ") + network, plan_,
                              {.shape = narrow_shape(shape, model_.precision),
                               .x = x,
                               .halves = few.halves.data(),
@@ -74,7 +87,7 @@ void Field::color(const float* weights, const float* directions, int64_t n) {
                       .basis = color_input()});
   });
   if (model_.precision != Storage::f32)
-    return run_narrow("mlp_narrow_fwd color", Part::color, model_.color_shape(n), color_input(), rgb());
+    return run_narrow("color", Part::color, model_.color_shape(n), color_input(), rgb());
   profile_.run<MlpFwd>("mlp_fwd color", plan_,
                        {.shape = model_.color_shape(n), .x = color_input(), .weights = weights, .y = rgb()});
 }

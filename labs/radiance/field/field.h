@@ -10,6 +10,10 @@
 
 namespace klab {
 
+/// Returns whether products of a model in int8 round samples to bytes, too (mlp_int8_fwd): where a plan has found that faster than
+/// floats or bfloat16s (mlp_narrow_fwd), or names rungs of it alone.
+bool multiplies_bytes(const Plan& plan);
+
 class Field {
  public:
   /// Allocates room for `capacity` samples.
@@ -38,12 +42,13 @@ class Field {
   static int64_t bytes_of(const Config& config, int64_t capacity);
 
  private:
-  void run_narrow(const char* stage, Part part, const MlpFwd::Shape& shape, const float* x, float* y) const;
+  void run_narrow(const char* network, Part part, const MlpFwd::Shape& shape, const float* x, float* y) const;
 
   const Model& model_;
   const Plan& plan_;
   Profile& profile_;
   int64_t capacity_;
+  bool bytes_;  // products of a model in int8 have both factors in bytes
   Array<float> features_, color_in_, rgb_;
 };
 

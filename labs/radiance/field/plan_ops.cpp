@@ -16,7 +16,7 @@ const std::vector<std::string>& plan_ops() {
        // Only if the config asks for them.
        "clip_norm", "hashtable_fwd", "hashtable_bwd",
        // Only for pictures of a model in fewer bits.
-       "hashtable_narrow_fwd", "mlp_narrow_fwd",
+       "hashtable_narrow_fwd", "mlp_narrow_fwd", "mlp_int8_fwd",
        // Only if gradients are stored in fewer bits.
        "round_narrow", "cast", "unscale"});
   return ops;

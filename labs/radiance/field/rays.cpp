@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "reference/composite_fwd/composite_fwd.h"
+#include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
@@ -108,17 +109,22 @@ void spread_directions(RayBatch& b) {
 std::vector<PlannedCall> shading_calls(const Config& c, int cascades, int64_t rays, int64_t samples,
                                        int64_t capacity, double times, Storage precision) {
   const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} rays", rays);
-  return {planned<RayMarch>({.rays = rays,
-                             .grid = c.grid,
-                             .cascades = cascades,
-                             .max_samples = c.max_samples_per_ray,
-                             .capacity = capacity},
-                            beams, times),
-          planned_lookup(c, cascades, samples, all, times, narrow_format_of(precision)),
-          planned_network(density_shape(c, samples), all, times, precision),
-          planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
-          planned_network(color_shape(c, samples), all, times, precision),
-          planned<CompositeFwd>({.rays = rays, .samples = samples}, all + " of " + beams, times)};
+  std::vector<PlannedCall> calls = {
+      planned<RayMarch>({.rays = rays,
+                         .grid = c.grid,
+                         .cascades = cascades,
+                         .max_samples = c.max_samples_per_ray,
+                         .capacity = capacity},
+                        beams, times),
+      planned_lookup(c, cascades, samples, all, times, narrow_format_of(precision)),
+      planned_network(density_shape(c, samples), all, times, precision),
+      planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
+      planned_network(color_shape(c, samples), all, times, precision),
+      planned<CompositeFwd>({.rays = rays, .samples = samples}, all + " of " + beams, times)};
+  if (precision == Storage::int8)  // one of the two kinds of products is chosen: multiplies_bytes()
+    for (const MlpFwd::Shape& network : {density_shape(c, samples), color_shape(c, samples)})
+      calls.push_back(planned<MlpInt8Fwd>(network, all, times));
+  return calls;
 }
 
 void composite(const Plan& plan, Profile& profile, Field& field, RayBatch& b) {

@@ -9,6 +9,7 @@
 
 #include "harness/core/bytes.h"
 #include "labs/radiance/field/codec.h"
+#include "labs/radiance/field/field.h"
 #include "labs/radiance/train/frequency_looks.h"
 
 namespace klab {
@@ -37,13 +38,16 @@ std::string held_text(const FieldModel& model, const Plan& plan) {
   if (model.precision() == Storage::f32) return "";
   std::vector<std::string> short_factors;
   if (multiplies_pairs(plan)) short_factors.emplace_back("matmul_bf16");
+  const bool bytes = model.precision() == Storage::int8 && multiplies_bytes(plan);
   for (const auto& [op, choice] : plan.choices())
-    if (bits_of(choice.variant->numerics.unit) < 32) short_factors.push_back(op);
+    if (bits_of(choice.variant->numerics.unit) < 32 && !(bytes && op == MlpNarrowFwd::name))
+      short_factors.push_back(op);
   return fmt::format(
       "precision {}: tables and weights take {:.2f} MB in memory, {:.2f} MB as floats; {}\n",
       name_of(model.precision()), double(model.held_bytes()) * 1e-6, double(4 * model.numbers()) * 1e-6,
-      short_factors.empty() ? "products are in float"
-                            : fmt::format("factors of {} have 16 bits", fmt::join(short_factors, ", ")));
+      bytes                   ? "factors of mlp_int8_fwd have 8 bits"
+      : short_factors.empty() ? "products are in float"
+                              : fmt::format("factors of {} have 16 bits", fmt::join(short_factors, ", ")));
 }
 
 }  // namespace klab
