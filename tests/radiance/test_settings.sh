@@ -32,6 +32,5 @@ for option in --recompute '--resident 4' '--precision f16'; do
   # shellcheck disable=SC2086  # an option and its value
   refused 'only --field hash.*voxels' "$klab" train built-in --field voxels $option --steps 1 --out none
 done
-refused 'sampling.*for the processor only' "$klab" train --set sampling=error built-in --backend simt --out none
 [[ ! -e none ]] || fail "a refused command left something behind"
 echo "ok"

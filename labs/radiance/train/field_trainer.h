@@ -64,7 +64,7 @@ class FieldTrainer {
   /// Counts of the gradients lost by rounding, in this process.
   virtual Lost lost() const { return {}; }
   /// Returns how the next step's batch uses each level of the hash table. Costs as much as a step and updates
-  /// nothing. Empty if there is no such table, or its gradient is not in the host's memory.
+  /// nothing. Empty if there is no such table, or the batch comes in parts.
   virtual std::vector<LevelUse> level_uses() { return {}; }
   /// Describes the changes of an adaptive table since the last call; empty if there were none.
   virtual std::string table_news() { return ""; }

@@ -72,7 +72,7 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       model_(owned_by("table",
                       [&] { return Model(config, placement_of(scene, config.background == "black")); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
-      errors_(error_map_of(config_, scene, backend_, pool)),
+      errors_(error_map_of(config_, scene, pool)),
       rays_next_(config_.first_rays) {
   require_given(config_, TrainStep::kGiven | (view_data().depth ? Term::true_depth : 0U));
   build();

@@ -29,10 +29,9 @@ std::vector<PlannedCall> training_calls(const Config& config, int cascades, cons
                                         int64_t stretch = kAdamStretch);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades, Storage precision = Storage::f32);
 
-/// Returns the map for drawing pixels, if the config asks for one. Throws std::runtime_error if it is not
-/// supported: on a backend with memory of its own, and if pictures take turns.
-std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const Backend& backend,
-                                     const PicturePool* pool);
+/// Returns the map for drawing pixels, if the config asks for one; it lies in the host's memory. Throws std::runtime_error if
+/// pictures take turns.
+std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const PicturePool* pool);
 
 class Trainer : public FieldTrainer {
  public:

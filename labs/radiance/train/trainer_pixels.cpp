@@ -13,13 +13,8 @@ constexpr int64_t kTurn = 16;  // steps from one drawing of the lists to the nex
 
 }  // namespace
 
-std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const Backend& backend,
-                                     const PicturePool* pool) {
+std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const PicturePool* pool) {
   if (config.sampling != "error") return std::nullopt;
-  if (!backend.in_host_memory)
-    throw std::runtime_error(
-        "--backend " + backend.name +
-        R"(: the config's "sampling" "error" is for the processor only: take "uniform")");
   if (pool != nullptr)
     throw std::runtime_error(
         R"(config: "sampling" "error" needs all pictures in memory: give more --memory, or take "uniform")");

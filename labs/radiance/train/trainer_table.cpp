@@ -77,7 +77,8 @@ std::vector<float> Trainer::batch_positions() {
 
 std::vector<LevelUse> Trainer::level_uses() {
   constexpr int64_t kLooked = 8192;  // samples: enough to tell levels apart, and quickly sorted
-  if (!memory_->backend().in_host_memory || share_.parts > 1) return {};
+  if (share_.parts > 1) return {};
+  memory_->pull();
   const std::vector<float> positions = look_at_batch();
   const auto samples = int64_t(positions.size() / 3);
   const Array<float>& d_table = gradient(Part::table);
