@@ -48,6 +48,9 @@ if(KLAB_PEERS)
   find_library(DNNL_LIBRARY dnnl)
 endif()
 
+# libkissfft-dev, optional: computes calls of cuFFT in programs (harness/cuda_program/fourier.cpp), which has slower loops.
+find_path(KISSFFT_INCLUDE_DIR kissfft/kissfft.hh)
+
 # Libraries for kernels. A peer that is missing leaves its variant registered and skipped, with the reason.
 add_library(klab_kernel_dependencies INTERFACE)
 target_link_libraries(klab_kernel_dependencies INTERFACE OpenMP::OpenMP_CXX hwy::hwy)

@@ -18,7 +18,9 @@ struct Library {
 constexpr std::array kLibraries = {
     Library{"cublasXt", "the device library cuBLAS-XT"},
     Library{"curand_", "the device library cuRAND"},
-    Library{"cufft", "the device library cuFFT"},
+    Library{"cufftw", "cuFFT's interface of FFTW"},
+    Library{"cufftMp", "cuFFT for several nodes"},
+    Library{"cufftdx", "cuFFT in kernels"},
     Library{"cusparse", "the device library cuSPARSE"},
     Library{"cusolver", "the device library cuSOLVER"},
     Library{"cudnn", "the device library cuDNN"},
