@@ -41,24 +41,6 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuGetErrorName(CUresult error, const char** name) {
-  *name = error == CUDA_SUCCESS               ? "CUDA_SUCCESS"
-          : error == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
-          : error == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED"
-                                              : "CUDA_ERROR_UNKNOWN";
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGetErrorString(CUresult error, const char** text) {
-  *text = error == CUDA_SUCCESS               ? "no error"
-          : error == CUDA_ERROR_INVALID_VALUE ? "invalid argument"
-          : error == CUDA_ERROR_NOT_SUPPORTED ? "operation not supported"
-                                              : "unknown error";
-  return CUDA_SUCCESS;
-}
-
-CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
-
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
                                              unsigned long long, cudaDriverEntryPointQueryResult* result) {
   const auto is = [symbol](const char* name) { return std::strcmp(symbol, name) == 0; };

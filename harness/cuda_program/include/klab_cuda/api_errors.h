@@ -54,6 +54,7 @@ enum cudaError {
   cudaErrorStartupFailure = 127,
   cudaErrorInvalidKernelImage = 200,
   cudaErrorDeviceUninitialized = 201,
+  cudaErrorDeviceUninitilialized = 201,  // the spelling of CUDA 10
   cudaErrorMapBufferObjectFailed = 205,
   cudaErrorUnmapBufferObjectFailed = 206,
   cudaErrorArrayIsMapped = 207,
@@ -135,6 +136,7 @@ enum cudaError {
   cudaErrorFunctionNotLoaded = 913,
   cudaErrorInvalidResourceType = 914,
   cudaErrorInvalidResourceConfiguration = 915,
-  cudaErrorUnknown = 999
+  cudaErrorUnknown = 999,
+  cudaErrorApiFailureBase = 10000  // deprecated since CUDA 4.1
 };
 typedef enum cudaError cudaError_t;
