@@ -152,6 +152,12 @@ Channels fetched(const Texture& t, int dimensions, float x, float y, float z, in
           __builtin_bit_cast(uint32_t, sum[2]), __builtin_bit_cast(uint32_t, sum[3])};
 }
 
+/// Ends the launch at that place.
+[[noreturn]] void outside(const std::string& text, const void* pc) {
+  const simt::SourceLine at = simt::source_of(pc);
+  simt::running->abandon({.kind = simt::Kind::out_of_bounds, .file = at.file, .line = at.line, .text = text});
+}
+
 }  // namespace
 }  // namespace klab::program
 
@@ -195,9 +201,7 @@ cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResour
 void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
                      int index, int layer, void* channels, const void*) {
   const void* pc = __builtin_return_address(0);
-  if (texture == 0)
-    klab::simt::running->abandon(
-        {.kind = klab::simt::Kind::out_of_bounds, .text = "a fetch from no texture"});
+  if (texture == 0) outside("a fetch from no texture", pc);
   const Texture& t = *reinterpret_cast<const Texture*>(texture);
   const bool as_float =
       t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
@@ -209,14 +213,15 @@ void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index,
   std::memcpy(channels, c.data(), sizeof c);
 }
 void* klab_cuda_surface(cudaSurfaceObject_t surface, int x, int y, int z, unsigned bytes, bool write) {
+  const void* pc = __builtin_return_address(0);
+  if (surface == 0) outside(std::string(write ? "a write to" : "a read from") + " no surface", pc);
   const Texture& t = *reinterpret_cast<const Texture*>(surface);
   if (x < 0 || y < 0 || z < 0 || size_t(x) + bytes > t.width * t.texel() || size_t(y) >= t.height ||
       size_t(z) >= t.depth)
-    klab::simt::running->abandon({.kind = klab::simt::Kind::out_of_bounds,
-                                  .text = std::string("a surface ") + (write ? "write" : "read") +
-                                          " at byte " + std::to_string(x) + " of row " + std::to_string(y) +
-                                          ", outside of " + std::to_string(t.width) + " x " +
-                                          std::to_string(t.height)});
+    outside(std::string("a surface ") + (write ? "write" : "read") + " at byte " + std::to_string(x) +
+                " of row " + std::to_string(y) + ", outside of " + std::to_string(t.width) + " x " +
+                std::to_string(t.height),
+            pc);
   return const_cast<char*>(t.data) + size_t(z) * t.layer + size_t(y) * t.pitch + size_t(x);
 }
 }

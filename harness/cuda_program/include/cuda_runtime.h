@@ -5,4 +5,5 @@
 #if defined(__CUDACC__)
 #include <klab_cuda/ptx.h>
 #include <klab_cuda/textures.h>
+#include <klab_cuda/refused.h>
 #endif
