@@ -121,8 +121,13 @@ Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes
     if (kind != cudaMemcpyDefault) require(both(other) || device == (kind == cudaMemcpyDeviceToDevice));
     if (!device) simt::host_copy(0, !from_symbol, bytes);
     if (from_symbol) {
+      if (simt::is_device(other)) {
+        simt::mark_defined(other, bytes, true);
+        brought_to_device(other, at, bytes);
+      } else {
+        brought_to_host(other, at, bytes);
+      }
       std::memcpy(other, at, bytes);
-      if (device) simt::mark_defined(other, bytes, true);
     } else {
       std::memcpy(at, other, bytes);
     }
@@ -167,10 +172,11 @@ void now(Work work, bool waits) {
 }
 
 void later(cudaStream_t stream, void* to, const void* from, Work work) {
-  enqueue(stream, std::move(work));
   const auto device_only = [](const void* p) { return memory_at(p) != nullptr && !both(p); };
-  if (device_only(from) && both(to)) busy(to, stream, "the device copies to it");
-  if (both(from) && device_only(to)) busy(from, stream, "the device copies from it", true);
+  enqueue(stream, std::move(work), {.ended = [=] {
+            if (device_only(from) && both(to)) busy(to, stream, "the device copies to it");
+            if (both(from) && device_only(to)) busy(from, stream, "the device copies from it", true);
+          }});
 }
 
 }  // namespace

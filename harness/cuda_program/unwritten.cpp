@@ -73,7 +73,7 @@ void brought_to_host(void* to, const void* from, size_t bytes) {
   const Inside lock;
   auto* host = static_cast<char*>(to);
   forget(host, bytes);
-  const simt::Allocation* a = simt::allocation_at(from);
+  const simt::Allocation* a = memory_at(from);
   // With a share of the blocks, the others' writes are not known.
   if (a != nullptr && a->live && a->home == simt::Home::device && state().session->options().share >= 1) {
     const size_t offset = size_t(static_cast<const char*>(from) - a->begin);
@@ -91,7 +91,7 @@ void brought_to_host(void* to, const void* from, size_t bytes) {
 }
 
 void brought_to_device(void* to, const void* from, size_t bytes) {
-  if (const simt::Allocation* a = simt::allocation_at(from); a != nullptr) {
+  if (const simt::Allocation* a = memory_at(from); a != nullptr) {
     if (!a->live || a->home != simt::Home::device || state().session->options().share < 1) return;
     const size_t offset = size_t(static_cast<const char*>(from) - a->begin);
     simt::each_undefined(*a, offset, bytes, [&](size_t begin, size_t count) {

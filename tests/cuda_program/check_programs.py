@@ -29,8 +29,6 @@ def why_unseen(program):
     idiom = program["kernel"] if program["where"] == "kernel" else program["host"]
     if program["host"] == "variables_of_the_device" and program["kind"] in ("guard", "index"):
         return "beyond the end of a __device__ variable lies another one"
-    if program["host"] == "variables_of_the_device" and program["kind"] == "unset":
-        return "a copy from a __device__ variable does not carry along that a value was never set"
     return UNSEEN.get((idiom, program["mark"]), "")
 
 

@@ -50,7 +50,10 @@ KLAB_SIMT_INLINE void unset(T& v) {
   using E = std::remove_all_extents_t<T>;
   // Larger arrays would cost more than they tell.
   if constexpr (std::is_trivially_default_constructible_v<E> && !std::is_const_v<E> &&
-                !std::is_volatile_v<E> && sizeof(T) % 4 == 0 && alignof(T) >= 4 && sizeof(T) <= 1024) {
+                !std::is_volatile_v<E> && sizeof(T) % 4 == 0 &&
+                (alignof(T) >= 4 ||
+                 (std::is_array_v<T> && std::is_arithmetic_v<E> && !std::is_same_v<E, bool>)) &&
+                sizeof(T) <= 1024) {
     if constexpr (!std::is_trivially_copyable_v<E>) {
       if constexpr (!std::is_array_v<T> && vector_members<T> == 2) {
         unset(v.x);
