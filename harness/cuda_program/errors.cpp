@@ -1,6 +1,8 @@
 // Errors: names, messages, and how a call ends.
 #include <algorithm>
+#include <optional>
 
+#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/executor.h"
 
@@ -64,6 +66,97 @@ constexpr Named kErrors[] = {
     KLAB_ERROR(ErrorGraphExecUpdateFailure,
                "the graph update was not performed because it included changes which violated constraints"),
     KLAB_ERROR(ErrorUnknown, "unknown error"),
+    // Errors that nothing here returns, but that programs name.
+    KLAB_ERROR(ErrorCudartUnloading, "driver shutting down"),
+    KLAB_ERROR(ErrorProfilerDisabled, "profiler disabled"),
+    KLAB_ERROR(ErrorProfilerNotInitialized, "profiler not initialized"),
+    KLAB_ERROR(ErrorProfilerAlreadyStarted, "profiler already started"),
+    KLAB_ERROR(ErrorProfilerAlreadyStopped, "profiler already stopped"),
+    KLAB_ERROR(ErrorAddressOfConstant, "address of constant"),
+    KLAB_ERROR(ErrorTextureFetchFailed, "texture fetch failed"),
+    KLAB_ERROR(ErrorTextureNotBound, "texture not bound"),
+    KLAB_ERROR(ErrorSynchronizationError, "synchronization error"),
+    KLAB_ERROR(ErrorInvalidFilterSetting, "invalid filter setting"),
+    KLAB_ERROR(ErrorInvalidNormSetting, "invalid norm setting"),
+    KLAB_ERROR(ErrorMixedDeviceExecution, "mixed device execution"),
+    KLAB_ERROR(ErrorNotYetImplemented, "not yet implemented"),
+    KLAB_ERROR(ErrorMemoryValueTooLarge, "memory value too large"),
+    KLAB_ERROR(ErrorStubLibrary, "stub library"),
+    KLAB_ERROR(ErrorCallRequiresNewerDriver, "call requires newer driver"),
+    KLAB_ERROR(ErrorInvalidSurface, "invalid surface"),
+    KLAB_ERROR(ErrorDuplicateVariableName, "duplicate variable name"),
+    KLAB_ERROR(ErrorDuplicateTextureName, "duplicate texture name"),
+    KLAB_ERROR(ErrorDuplicateSurfaceName, "duplicate surface name"),
+    KLAB_ERROR(ErrorDevicesUnavailable, "CUDA-capable device(s) is/are busy or unavailable"),
+    KLAB_ERROR(ErrorIncompatibleDriverContext, "incompatible driver context"),
+    KLAB_ERROR(ErrorPriorLaunchFailure, "prior launch failure"),
+    KLAB_ERROR(ErrorLaunchMaxDepthExceeded, "launch max depth exceeded"),
+    KLAB_ERROR(ErrorLaunchFileScopedTex, "launch file scoped tex"),
+    KLAB_ERROR(ErrorLaunchFileScopedSurf, "launch file scoped surf"),
+    KLAB_ERROR(ErrorSyncDepthExceeded, "sync depth exceeded"),
+    KLAB_ERROR(ErrorLaunchPendingCountExceeded, "launch pending count exceeded"),
+    KLAB_ERROR(ErrorDeviceNotLicensed, "device not licensed"),
+    KLAB_ERROR(ErrorSoftwareValidityNotEstablished, "software validity not established"),
+    KLAB_ERROR(ErrorStartupFailure, "startup failure"),
+    KLAB_ERROR(ErrorDeviceUninitialized, "invalid device context"),
+    KLAB_ERROR(ErrorMapBufferObjectFailed, "map buffer object failed"),
+    KLAB_ERROR(ErrorUnmapBufferObjectFailed, "unmap buffer object failed"),
+    KLAB_ERROR(ErrorArrayIsMapped, "array is mapped"),
+    KLAB_ERROR(ErrorAlreadyMapped, "already mapped"),
+    KLAB_ERROR(ErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
+    KLAB_ERROR(ErrorAlreadyAcquired, "already acquired"),
+    KLAB_ERROR(ErrorNotMapped, "not mapped"),
+    KLAB_ERROR(ErrorNotMappedAsArray, "not mapped as array"),
+    KLAB_ERROR(ErrorNotMappedAsPointer, "not mapped as pointer"),
+    KLAB_ERROR(ErrorECCUncorrectable, "uncorrectable ECC error encountered"),
+    KLAB_ERROR(ErrorUnsupportedLimit, "limit is not supported on this architecture"),
+    KLAB_ERROR(ErrorDeviceAlreadyInUse, "device already in use"),
+    KLAB_ERROR(ErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    KLAB_ERROR(ErrorInvalidPtx, "a PTX JIT compilation failed"),
+    KLAB_ERROR(ErrorInvalidGraphicsContext, "invalid graphics context"),
+    KLAB_ERROR(ErrorNvlinkUncorrectable, "nvlink uncorrectable"),
+    KLAB_ERROR(ErrorJitCompilerNotFound, "PTX JIT compiler library not found"),
+    KLAB_ERROR(ErrorUnsupportedPtxVersion, "the provided PTX was compiled with an unsupported toolchain"),
+    KLAB_ERROR(ErrorJitCompilationDisabled, "jit compilation disabled"),
+    KLAB_ERROR(ErrorUnsupportedExecAffinity, "unsupported exec affinity"),
+    KLAB_ERROR(ErrorUnsupportedDevSideSync, "unsupported dev side sync"),
+    KLAB_ERROR(ErrorContained, "contained"),
+    KLAB_ERROR(ErrorInvalidSource, "device kernel image is invalid"),
+    KLAB_ERROR(ErrorFileNotFound, "file not found"),
+    KLAB_ERROR(ErrorSharedObjectSymbolNotFound, "shared object symbol not found"),
+    KLAB_ERROR(ErrorSharedObjectInitFailed, "shared object initialization failed"),
+    KLAB_ERROR(ErrorOperatingSystem, "OS call failed or operation not supported on this OS"),
+    KLAB_ERROR(ErrorLossyQuery, "lossy query"),
+    KLAB_ERROR(ErrorLaunchIncompatibleTexturing, "launch incompatible texturing"),
+    KLAB_ERROR(ErrorSetOnActiveProcess, "set on active process"),
+    KLAB_ERROR(ErrorContextIsDestroyed, "context is destroyed"),
+    KLAB_ERROR(ErrorTooManyPeers, "too many peers"),
+    KLAB_ERROR(ErrorHardwareStackError, "hardware stack error"),
+    KLAB_ERROR(ErrorIllegalInstruction, "an illegal instruction was encountered"),
+    KLAB_ERROR(ErrorInvalidPc, "invalid program counter"),
+    KLAB_ERROR(ErrorTensorMemoryLeak, "tensor memory leak"),
+    KLAB_ERROR(ErrorSystemNotReady, "system not yet initialized"),
+    KLAB_ERROR(ErrorSystemDriverMismatch, "system driver mismatch"),
+    KLAB_ERROR(ErrorCompatNotSupportedOnDevice, "compat not supported on device"),
+    KLAB_ERROR(ErrorMpsConnectionFailed, "mps connection failed"),
+    KLAB_ERROR(ErrorMpsRpcFailure, "mps rpc failure"),
+    KLAB_ERROR(ErrorMpsServerNotReady, "mps server not ready"),
+    KLAB_ERROR(ErrorMpsMaxClientsReached, "mps max clients reached"),
+    KLAB_ERROR(ErrorMpsMaxConnectionsReached, "mps max connections reached"),
+    KLAB_ERROR(ErrorMpsClientTerminated, "mps client terminated"),
+    KLAB_ERROR(ErrorCdpNotSupported, "cdp not supported"),
+    KLAB_ERROR(ErrorCdpVersionMismatch, "cdp version mismatch"),
+    KLAB_ERROR(ErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
+    KLAB_ERROR(ErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
+    KLAB_ERROR(ErrorStreamCaptureWrongThread,
+               "attempt to terminate a thread-local capture sequence from another thread"),
+    KLAB_ERROR(ErrorTimeout, "wait operation timed out"),
+    KLAB_ERROR(ErrorExternalDevice, "operation failed due to an error on an external device"),
+    KLAB_ERROR(ErrorInvalidClusterSize, "invalid cluster configuration"),
+    KLAB_ERROR(ErrorFunctionNotLoaded, "function not loaded"),
+    KLAB_ERROR(ErrorInvalidResourceType, "invalid resource type"),
+    KLAB_ERROR(ErrorInvalidResourceConfiguration, "invalid resource configuration"),
+    KLAB_ERROR(ErrorApiFailureBase, "api failure base"),
 };
 #undef KLAB_ERROR
 
@@ -126,16 +219,18 @@ cudaError_t error_named(const std::string& name) {
 
 cudaError_t api(const std::function<void()>& body, bool when_broken) {
   State& s = state();
-  std::unique_lock lock(s.mutex, std::defer_lock);
-  if (simt::running != nullptr && simt::running->grid != nullptr)
+  std::optional<RuntimeLock> lock;
+  if (simt::running == nullptr)
+    lock.emplace();
+  else if (simt::running->grid != nullptr)
     simt::running->in_turn();  // called from a kernel: the thread that launched it holds the lock and waits
-  else
-    lock.lock();
   cudaError_t error = cudaSuccess;
   last_reason().clear();
   try {
     if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
     body();
+    // Work of the background may have failed while the call waited.
+    if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
   } catch (const Failed& f) {
     error = f.error;
   } catch (const simt::Error& e) {
@@ -148,6 +243,22 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
   }
   if (error != cudaSuccess) last_error() = error;
   return error;
+}
+
+void failed_later(const std::exception_ptr& why) {
+  State& s = state();
+  cudaError_t error = cudaErrorUnknown;
+  try {
+    std::rethrow_exception(why);
+  } catch (const Failed& f) {
+    error = f.error;
+  } catch (const simt::Error& e) {
+    error = error_named(e.cuda_name());
+  } catch (const std::bad_alloc&) {
+    error = cudaErrorMemoryAllocation;
+  }
+  // The next call of the program returns the error, as for any that a launch did not return.
+  if (s.broken == cudaSuccess) s.broken = error;
 }
 
 }  // namespace klab::program

@@ -4,6 +4,6 @@
 #include <klab_cuda/api.h>
 #if defined(__CUDACC__)
 #include <klab_cuda/ptx.h>
-#include <klab_cuda/textures.h>
 #include <klab_cuda/refused.h>
+#include <klab_cuda/textures.h>
 #endif

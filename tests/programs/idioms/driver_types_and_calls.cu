@@ -1,5 +1,5 @@
 // right
-// The driver's types and results as other headers bring them along, the calls that stand for the runtime's, and names of all
+// The driver's types and results as other headers bring them along, the calls that the runtime has too, and names of all
 // errors, also of those that later versions of CUDA have dropped.
 #include <cudaProfiler.h>
 

@@ -1,5 +1,5 @@
-// The part of the driver API that is supported: tensor maps (CUDA Driver API, "Tensor Map Object Management"), and what stands
-// for calls of the runtime: devices, contexts, memory, streams, events. A program that calls another function ends there.
+// The part of the driver API that is supported: tensor maps (CUDA Driver API, "Tensor Map Object Management"), and what
+// the runtime has too: devices, contexts, memory, streams, events. A program that calls another function ends there.
 #pragma once
 
 #include <klab_cuda/absent.h>
@@ -331,5 +331,3 @@ KLAB_ABSENT(CUresult, "the driver API", cuGraphCreate)
 KLAB_ABSENT(CUresult, "the driver API", cuGraphInstantiate)
 KLAB_ABSENT(CUresult, "the driver API", cuGraphLaunch)
 KLAB_ABSENT(CUresult, "the driver API", cuGetProcAddress)
-KLAB_ABSENT(CUresult, "the driver API", cuTensorMapEncodeIm2col)
-KLAB_ABSENT(CUresult, "the driver API", cuTensorMapReplaceAddress)
