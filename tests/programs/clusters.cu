@@ -366,8 +366,7 @@ __global__ void __cluster_dims__(2, 2, 1) neighbors(int* out, unsigned short* ha
   ptx::barrier_cluster_wait(ptx::sem_acquire);
   const unsigned next = (rank + 1) % cluster.num_blocks();
   const int values[2] = {int(100 * rank + t), int(blockIdx.x + gridDim.x * blockIdx.y)};
-  ptx::st_async(ptx::mapa(ptx::space_cluster, pairs + 2 * t, next), values,
-                ptx::mapa(ptx::space_cluster, &bar, next));
+  ptx::st_async(cluster.map_shared_rank(pairs + 2 * t, next), values, cluster.map_shared_rank(&bar, next));
   while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &bar, 0)) {
   }
   const int block = blockIdx.x + gridDim.x * blockIdx.y;

@@ -201,10 +201,6 @@ KLAB_SIMT_INLINE void barrier_cluster_wait(KLAB_SIMT_HERE) { klab::simt::cluster
 KLAB_SIMT_INLINE void barrier_cluster_wait(sem_acquire_t, KLAB_SIMT_HERE) {
   klab::simt::cluster_wait(file, line);
 }
-template <class T>
-KLAB_SIMT_INLINE T* mapa(space_cluster_t, const T* p, uint32_t rank, KLAB_SIMT_HERE) {
-  return static_cast<T*>(klab::simt::map_shared(p, rank, file, line));
-}
 KLAB_SIMT_INLINE uint32_t getctarank(space_cluster_t, const void* p) { return klab::simt::rank_of_shared(p); }
 template <class T>
 KLAB_SIMT_INLINE void st_async(T* to, const T& value, uint64_t* barrier, KLAB_SIMT_HERE) {
@@ -218,14 +214,6 @@ KLAB_SIMT_INLINE void st_async(T* to, const T (&values)[n], uint64_t* barrier, K
 KLAB_SIMT_INLINE uint32_t get_sreg_cluster_ctarank() { return klab::simt::cluster_rank(); }
 KLAB_SIMT_INLINE uint32_t get_sreg_cluster_nctarank() { return klab::simt::cluster_blocks(); }
 KLAB_SIMT_INLINE uint32_t get_sreg_laneid() { return klab::simt::lane_index(); }
-
-// Warps and launches.
-
-KLAB_SIMT_INLINE bool elect_sync(const uint32_t& lanes, KLAB_SIMT_HERE) {
-  return klab::simt::elect(lanes, nullptr, file, line);
-}
-KLAB_SIMT_INLINE void griddepcontrol_wait() { klab::simt::wait_for_launch_before(); }
-KLAB_SIMT_INLINE void griddepcontrol_launch_dependents() {}
 
 }  // namespace ptx
 }  // namespace cuda
