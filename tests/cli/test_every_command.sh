@@ -78,7 +78,7 @@ cat >small.json <<'J'
 {"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 1024, "first_rays": 32, "grid": 16,
  "steps_per_diagonal": 32, "width": 16}
 J
-try 0 '' autodiff
+try 0 'layers.1..scale *5  6 *5  7' autodiff
 try 0 '5.5' autodiff 'ln(x1) + x1*x2 - sin(x2)' --at x1=2,x2=5 --trace --html trace.html --svg trace.svg
 try 0 'Jacobian' autodiff '(x1*x2, x1 + x2)' --at 2,5
 try 2 'ln' autodiff 'ln(x1)' --at x1=-1

@@ -13,6 +13,7 @@
 #include "harness/report/page.h"
 #include "harness/report/table.h"
 #include "labs/learning/gradients/drawing.h"
+#include "labs/learning/gradients/structures.h"
 #include "labs/learning/gradients/trace.h"
 #include "labs/learning/gradients/worked.h"
 
@@ -111,6 +112,35 @@ void print_dead_code(const std::vector<double>& x) {
   const auto second = hessian(x);
   fmt::print("second derivatives, a graph's gradient's gradient: {:.6f} {:.6f} / {:.6f} {:.6f}\n\n",
              second[0][0], second[0][1], second[1][0], second[1][1]);
+}
+
+/// Prints the gradient in a dictionary of tensors, a tuple within it, and a tensor that is taken out twice.
+void print_structures() {
+  using S = Structure<Tape::Value>;
+  Tape tape;
+  const S parameters(
+      S::Dictionary{{"layers", S(S::Tuple{S(tape.input({2, 2}, {1, 2, 3, 4})),
+                                          S(S::Dictionary{{"scale", S(tape.input({2, 1}, {5, 6}))}})})},
+                    {"unused", S(tape.input({3}, {7, 8, 9}))}});
+  const Tape::Value w = parameters["layers"][0].tensor(), s = parameters["layers"][1]["scale"].tensor();
+  tape.backward(tape.add(tape.sum(tape.matmul(w, s)), tape.sum(s)));
+  const auto numbers = [](const std::vector<double>& list) {
+    std::string text;
+    for (const double v : list) text += fmt::format("{}{:g}", text.empty() ? "" : "  ", v);
+    return text;
+  };
+  const Structure<TensorNumbers> gradient = gradient_of(tape, parameters);
+  std::vector<std::string> adjoints;
+  gradient.each([&](const std::string&, const TensorNumbers& g) { adjoints.push_back(numbers(g)); });
+  Table table({{"tensor"}, {"value", Column::Kind::right}, {"gradient", Column::Kind::right}});
+  size_t next = 0;
+  parameters.each([&](const std::string& path, Tape::Value v) {
+    table.add({path, numbers(tape.data(v)), adjoints[next++]});
+  });
+  fmt::print(
+      "a dictionary of tensors has a gradient of its own form: f = sum(W s) + sum(s), W = layers[0], s = "
+      "layers[1].scale\n{}\n",
+      table.text());
 }
 
 /// Returns the point that --at names: numbers in the order of the inputs, or name=number.
@@ -301,6 +331,7 @@ int run(const Options& o) {
   print_errors(errors);
   print_counts();
   print_dead_code(at);
+  print_structures();
   print_ways(three_designs({0.5, -1}, {0.3, 0.8, -0.6, 0.1, 1.1, -0.7}), "design, y = w2 tanh(W1 x)");
   fmt::print(
       "node by node: klab autodiff --trace, or of your own: klab autodiff \"x1*exp(-x2)\" --at x1=2,x2=1\n");

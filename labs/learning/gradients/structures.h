@@ -65,6 +65,17 @@ class Structure {
     for (const auto& [name, element] : std::get<Dictionary>(data_)) out.emplace(name, element.map(f));
     return Other(std::move(out));
   }
+  /// Calls f(path, tensor) for each tensor in that order: "layers[0].scale".
+  template <class F>
+  void each(const F& f, const std::string& path = "") const {
+    if (const auto* leaf = std::get_if<Leaf>(&data_)) return f(path, *leaf);
+    if (const auto* tuple = std::get_if<Tuple>(&data_)) {
+      for (size_t i = 0; i < tuple->size(); ++i) (*tuple)[i].each(f, path + "[" + std::to_string(i) + "]");
+      return;
+    }
+    for (const auto& [name, element] : std::get<Dictionary>(data_))
+      element.each(f, path.empty() ? name : path + "." + name);
+  }
   std::string kind() const {
     return std::holds_alternative<Leaf>(data_)    ? "tensor"
            : std::holds_alternative<Tuple>(data_) ? "tuple"
