@@ -48,7 +48,7 @@ constexpr double kCudaWork = 4.5e7;
 constexpr double kCudaBeyond = 2.4e7;
 // What drawing, copying and comparing one element of a tensor adds there.
 constexpr double kPerElement = 0.5;
-// Of a device there and at every other shape: grids that are made to fill it are small, and their loops turn many times.
+// Multiprocessors of the device there and at every other shape: grids that fill it are small, and their loops turn many times.
 constexpr int kFewMultiprocessors = 1;
 // A run ends where it takes this many times what its parts let expect.
 constexpr double kUnexpected = 4;
@@ -247,7 +247,7 @@ class ShapeCheck {
     return progress.runs_left > 0;
   }
 
-  /// Of all tensors.
+  /// Returns the number of elements of all tensors.
   double elements() const {
     double count = 0;
     for (const TensorSpec& spec : specs_) count += double(volume(spec.dims));

@@ -26,8 +26,8 @@ struct HostWork {
 
 /// Returns the work that `variant` is expected to need at `shape` on a device of `multiprocessors` (0: those of the named GPU).
 /// Measures the work at ever larger parts of the largest dimension, the last an 8th: grids that fill the device stop growing
-/// somewhere. Ends early where a part tells that the whole needs far more than `most`. The cost formula of an op does not tell: a tile of 128 by
-/// 128 is as much work for one column as for all.
+/// somewhere. Ends early where a part tells that the whole needs far more than `most`. The cost formula of an op does not tell:
+/// a tile of 128 by 128 is as much work for one column as for all.
 HostWork expected_host_work(const LabOp& op, const Variant& variant, ShapeView shape, double most,
                             int multiprocessors);
 

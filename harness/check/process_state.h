@@ -39,8 +39,8 @@ class ProcessState {
 
 /// Returns the number that the next opened file gets, the smallest that is free. -1 where that cannot be told.
 int next_file();
-/// Returns which file a call has left open, and closes it: "a file is left open: data.bin". `before` is what next_file() returned before the
-/// call. Empty where there is none, or where it is closed within a tenth of a second: another thread of the process had it.
+/// Returns which file a call has left open, and closes it: "a file is left open: data.bin". `before` is what next_file()
+/// returned before the call. Empty where there is none, or where it is closed within a tenth of a second: another thread had it.
 std::string file_left(int before);
 /// Returns the number of a file that was open when next_file() returned `before` and is closed now; -1 where there is none.
 int file_closed(int before);

@@ -64,7 +64,7 @@ double measured_work(const LabOp& op, const Variant& variant, const std::vector<
   return double(session.work());
 }
 
-/// Of kernels with a grid that fills the device, with a block for each part, and with a fixed cost for each block.
+/// Covers kernels with a grid that fills the device, with a block for each part, and with a fixed cost for each block.
 TEST(Pace, AgreesWithWhatRungsNeed) {
   int rungs = 0;
   for (const char* op_name : {"reduce", "axpy", "histogram", "transpose"})
