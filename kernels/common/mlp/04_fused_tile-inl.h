@@ -54,22 +54,17 @@ void next_rows(int64_t left, const float* w, int64_t from, const float* h, bool 
                int64_t out_stride) {
   switch (std::min(kRows, left)) {
     case 1:
-      register_tile<1>(w, from, h, relu, out, out_stride);
-      break;
+      return register_tile<1>(w, from, h, relu, out, out_stride);
     case 2:
-      register_tile<2>(w, from, h, relu, out, out_stride);
-      break;
+      return register_tile<2>(w, from, h, relu, out, out_stride);
     case 3:
-      register_tile<3>(w, from, h, relu, out, out_stride);
-      break;
+      return register_tile<3>(w, from, h, relu, out, out_stride);
     case 4:
-      register_tile<4>(w, from, h, relu, out, out_stride);
-      break;
+      return register_tile<4>(w, from, h, relu, out, out_stride);
     case 5:
-      register_tile<5>(w, from, h, relu, out, out_stride);
-      break;
+      return register_tile<5>(w, from, h, relu, out, out_stride);
     default:
-      register_tile<6>(w, from, h, relu, out, out_stride);
+      return register_tile<6>(w, from, h, relu, out, out_stride);
   }
 }
 

@@ -6,13 +6,12 @@
 //           mlp_fwd with floats. At least 8 times the parent.
 // NUMERICS  float; a weight is rounded once where it is multiplied with its factor, sums are in order.
 // NEEDS     an array of floats as large as one network while a call lasts, and a packed copy of it for each thread.
-#include <omp.h>
-
 #include <algorithm>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/threads.h"
 #include "reference/mlp_narrow_fwd/mlp_narrow_fwd.h"
 
 #include "hwy/aligned_allocator.h"
@@ -36,13 +35,10 @@ void run(const MlpNarrowFwd::Args<float>& x) {
   static thread_local Scratch scratch;
   float* const weights = scratch.floats(x.shape.weights());
   widen_weights(x, weights);
-  const int64_t n = x.shape.n, tiles = (n + kShare - 1) / kShare;
-#pragma omp parallel
-  {
-    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-    const int64_t begin = tiles * me / team * kShare, end = std::min(n, tiles * (me + 1) / team * kShare);
-    if (begin < end) HWY_DYNAMIC_DISPATCH(network)(x.shape.network(), weights, x.x, x.y, begin, end);
-  }
+  const auto part = HWY_DYNAMIC_DISPATCH(network);
+  parallel_ranges(x.shape.n, true, kShare, [&](int64_t begin, int64_t end) {
+    if (begin < end) part(x.shape.network(), weights, x.x, x.y, begin, end);
+  });
 }
 
 KLAB_VARIANT(MlpNarrowFwd, {.run = run,
