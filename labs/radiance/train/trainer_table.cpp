@@ -59,7 +59,11 @@ std::vector<float> Trainer::look_at_batch() {
   int32_t samples = 0;
   memory_->read(&samples, programs_->begin.from(drawn_), sizeof samples);
   std::vector<float> positions(size_t(3 * samples));
-  memory_->read(positions.data(), programs_->positions, positions.size() * sizeof(float));
+  // Where ops are called with capacities, rows have their length.
+  const int64_t row = programs_->samples.now();
+  for (int64_t axis = 0; axis < 3; ++axis)
+    memory_->read(positions.data() + axis * samples, programs_->positions.from(axis * row),
+                  size_t(samples) * sizeof(float));
   return positions;
 }
 
