@@ -16,54 +16,22 @@
 
 #include "harness/core/registrar.h"
 #include "kernels/common/mlp/bf16.h"
+#include "kernels/common/mlp/bytes.h"
 #include "kernels/common/scratch.h"
 #include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 
 namespace klab {
 namespace {
 
+using mlp_bytes::fours;
+
 constexpr int64_t kTile = 64;  // samples
 constexpr int64_t kRows = 6, kLanes = 16, kVectors = kTile / kLanes;
 constexpr const char* kMissing = "needs a processor with AVX-512 VNNI; 01_naive runs on any";
 
-constexpr int64_t fours(int64_t channels) { return (channels + 3) / 4; }
-
 #if defined(__x86_64__)
 
 #define KLAB_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
-
-/// The network's weights: [fours(from)][R] words of four bytes for each block of up to kRows rows of a layer, one block after the
-/// other, and for the first layer 128 times each row's sum.
-struct Packed {
-  const uint32_t* words;
-  const int32_t* shift;
-};
-
-int64_t words_before(const MlpFwd::Shape& s, int64_t layer) {
-  int64_t words = 0;
-  for (int64_t l = 0; l < layer; ++l) words += s.to(l) * fours(s.from(l));
-  return words;
-}
-
-void pack(const MlpInt8Fwd::Args<float>& x, uint32_t* words, int32_t* shift) {
-  const MlpFwd::Shape& s = x.shape;
-  for (int64_t l = 0; l < s.layers(); ++l) {
-    const int64_t from = s.from(l), to = s.to(l);
-    const int8_t* w = x.bytes + s.weight_begin(l);
-    for (int64_t r = 0; r < to; r += kRows)
-      for (int64_t k = 0; k < from; k += 4)
-        for (int64_t j = r; j < std::min(r + kRows, to); ++j) {
-          uint32_t word = 0;
-          for (int64_t c = k; c < std::min(from, k + 4); ++c)
-            word |= uint32_t(uint8_t(w[j * from + c])) << (8 * (c - k));
-          *words++ = word;
-        }
-    for (int64_t j = 0; l == 0 && j < to; ++j) {
-      shift[j] = 0;
-      for (int64_t c = 0; c < from; ++c) shift[j] += 128 * w[j * from + c];
-    }
-  }
-}
 
 /// Rounds a tile h [rows][kTile] to q [fours(rows)][kTile], and finds the scale of each sample, a / 127. `add`: 128 for numbers of
 /// either sign, 0 for those that are not negative.
@@ -136,7 +104,7 @@ KLAB_VNNI void logistic(float* z, int64_t rows) {
 }
 
 /// Samples [begin, end).
-void network(const MlpInt8Fwd::Args<float>& x, const Packed& packed, int64_t begin, int64_t end) {
+void network(const MlpInt8Fwd::Args<float>& x, const mlp_bytes::Packed& packed, int64_t begin, int64_t end) {
   static thread_local Scratch scratch;
   const MlpFwd::Shape& s = x.shape;
   const int64_t rows = std::max({s.in, s.width, s.out}), words = fours(std::max(s.in, s.width));
@@ -162,10 +130,10 @@ void network(const MlpInt8Fwd::Args<float>& x, const Packed& packed, int64_t beg
 void run(const MlpInt8Fwd::Args<float>& x) {
   static thread_local Scratch scratch;
   const MlpFwd::Shape& s = x.shape;
-  const int64_t words = words_before(s, s.layers());
+  const int64_t words = mlp_bytes::words_of(s);
   auto* const packed = reinterpret_cast<uint32_t*>(scratch.floats(words + s.width));
   auto* const shift = reinterpret_cast<int32_t*>(packed + words);
-  pack(x, packed, shift);
+  mlp_bytes::pack<kRows>(x, packed, shift);
   const int64_t tiles = (s.n + kTile - 1) / kTile;
 #pragma omp parallel
   {
