@@ -200,7 +200,8 @@ class Worker final : public simt::HostTurns {
       const std::lock_guard lock(mutex_);
       if (borrowed_) {  // the caller still waits
         jobs_.pop_front();
-        error_ = error;
+        if (error && !error_) error_ = error;
+        if (!jobs_.empty()) continue;  // what the job has submitted itself
         state_ = State::idle;
         moved_.notify_all();
         return;

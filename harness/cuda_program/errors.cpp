@@ -180,7 +180,8 @@ std::string& last_reason() {
 
 void unasked_failure(cudaError_t error, const std::string& what, const void* return_address) {
   State& s = state();
-  const std::lock_guard lock(s.mutex);
+  std::unique_lock lock(s.mutex, std::defer_lock);
+  if (simt::running == nullptr) lock.lock();  // else the lock is the launch's
   // After an aborted kernel every call fails. Answers that are no failures come as errors too.
   if (error == s.broken || error == cudaErrorNotReady || error == cudaErrorPeerAccessAlreadyEnabled ||
       error == cudaErrorCudartUnloading)
@@ -268,6 +269,7 @@ using klab::program::last_error;
 namespace {
 /// This thread's failed calls are known to the program now.
 void asked() {
+  if (klab::simt::running != nullptr) return;  // a kernel asks for its own errors; the lock is its launch's
   auto& s = klab::program::state();
   const std::lock_guard lock(s.mutex);
   std::erase_if(s.unasked, [](const auto& u) { return u.thread == std::this_thread::get_id(); });

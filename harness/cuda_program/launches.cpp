@@ -249,7 +249,6 @@ void launch(const Call& call, const void* parameters) {
     } reset{place};
     place = c.place;
     submit(c.stream, call, kept, [=] { run(call, kept.get(), c.grid, c.block, c.shared, {}); });
-    busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
   });
   check_names(call, parameters, c.place);
   if (error != cudaSuccess)
@@ -282,7 +281,6 @@ void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_
          [call = *q.call, parameters = q.parameters, grid, block, shared, extras] {
            run(call, parameters.get(), grid, block, shared, extras);
          });
-  busy_parameters(q.parameters.get(), q.call->bytes, stream, simt::function_name(q.call->body));
 }
 
 unsigned warp_index() { return simt::running->lane->warp; }

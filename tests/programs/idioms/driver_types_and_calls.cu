@@ -29,7 +29,8 @@ int main() {
   CUcontext context;
   char name[64];
   int count = 0, major = 0, processors = 0;
-  OK(cuInit(0)), OK(cuDeviceGetCount(&count)), OK(cuDeviceGet(&device, 0)), OK(cuDeviceGetName(name, 64, device));
+  OK(cuInit(0)), OK(cuDeviceGetCount(&count)), OK(cuDeviceGet(&device, 0)),
+      OK(cuDeviceGetName(name, 64, device));
   OK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
   OK(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
   OK(cuCtxCreate(&context, CU_CTX_SCHED_AUTO, device));
@@ -41,7 +42,8 @@ int main() {
   CUevent event;
   float x[32], y[32];
   for (int k = 0; k < 32; ++k) x[k] = float(k);
-  OK(cuMemAlloc(&p, sizeof x)), OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)), OK(cuEventCreate(&event, 0));
+  OK(cuMemAlloc(&p, sizeof x)), OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)),
+      OK(cuEventCreate(&event, 0));
   OK(cuMemcpyHtoD(p, x, sizeof x));
   twice<<<1, 32, 0, stream>>>(reinterpret_cast<float*>(p));
   OK(cuEventRecord(event, stream)), OK(cuEventSynchronize(event)), OK(cuStreamSynchronize(stream));
@@ -54,8 +56,9 @@ int main() {
   OK(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &text));
   good("its name", std::strcmp(text, "CUDA_ERROR_ILLEGAL_ADDRESS") == 0);
   good("no name", cuGetErrorName(CUresult(12345), &text) == CUDA_ERROR_INVALID_VALUE);
-  for (cudaError_t e : {cudaErrorApiFailureBase, cudaErrorMixedDeviceExecution, cudaErrorStubLibrary, cudaErrorProfilerDisabled,
-                        cudaErrorPriorLaunchFailure, cudaErrorECCUncorrectable, cudaErrorMpsServerNotReady, cudaErrorTimeout})
+  for (cudaError_t e : {cudaErrorApiFailureBase, cudaErrorMixedDeviceExecution, cudaErrorStubLibrary,
+                        cudaErrorProfilerDisabled, cudaErrorPriorLaunchFailure, cudaErrorECCUncorrectable,
+                        cudaErrorMpsServerNotReady, cudaErrorTimeout})
     good("a name of the runtime", std::strncmp(cudaGetErrorName(e), "cudaError", 9) == 0 &&
                                       std::strcmp(cudaGetErrorString(e), "unrecognized error code") != 0);
   OK(cuCtxDestroy(context));

@@ -51,7 +51,8 @@ int main() {
   cudaMalloc(&to, n * sizeof *to), cudaMalloc(&x, sizeof *x);
   cudaMallocManaged(&managed, 1024);
   cudaStream_t stream, other;
-  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+      cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
   cudaEvent_t event;
   cudaEventCreate(&event);
   std::vector<int> result(n);

@@ -1,4 +1,4 @@
-// wrong: which other lanes of warp 0 read at line 12 with no barrier between
+// wrong: which other lanes of warp 0 read at line 11 with no barrier between
 // The thread that writes has read the word itself, in the same statement; the race is with the other read.
 __global__ void sums(const float* x, float* y) {
   __shared__ float s[64];
@@ -8,9 +8,7 @@ __global__ void sums(const float* x, float* y) {
   __syncthreads();
   if (threadIdx.x < 32)
     for (int d = 16; d > 0; d /= 2) {
-      if (threadIdx.x < 32u)
-        y[threadIdx.x] = s[threadIdx.x + d] +
-                         own;
+      if (threadIdx.x < 32u) y[threadIdx.x] = s[threadIdx.x + d] + own;
       s[threadIdx.x] +=  // found
           y[threadIdx.x];
     }

@@ -1,7 +1,7 @@
 // right
 // Addresses of shared memory as the numbers that PTX has: the first variable lies at 0, and so does dynamic memory alone.
-#include <cstdio>
 #include <cstdint>
+#include <cstdio>
 
 __global__ void fixed(int* y) {
   __shared__ int tile[64];

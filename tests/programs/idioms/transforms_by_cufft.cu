@@ -25,7 +25,8 @@ std::vector<C> sums(const std::vector<C>& x, int nx, int ny, int nz, int sign) {
             for (int k = 0; k < nz; ++k)
               y[size_t((u * ny + v) * nz + w)] +=
                   x[size_t((i * ny + j) * nz + k)] *
-                  std::polar(1.0, sign * 2 * M_PI * (double(u * i) / nx + double(v * j) / ny + double(w * k) / nz));
+                  std::polar(
+                      1.0, sign * 2 * M_PI * (double(u * i) / nx + double(v * j) / ny + double(w * k) / nz));
   return y;
 }
 unsigned state = 1;
@@ -181,7 +182,8 @@ int main() {
   good("no size", cufftPlan1d(&plan, 0, CUFFT_C2C, 1) == CUFFT_INVALID_SIZE);
   good("no batch", cufftPlan1d(&plan, 8, CUFFT_C2C, 0) == CUFFT_INVALID_SIZE);
   good("no type", cufftPlan1d(&plan, 8, cufftType(1), 1) == CUFFT_INVALID_TYPE);
-  good("four dimensions", cufftPlanMany(&plan, 4, wrong, nullptr, 1, 0, nullptr, 1, 0, CUFFT_C2C, 1) == CUFFT_INVALID_VALUE);
+  good("four dimensions",
+       cufftPlanMany(&plan, 4, wrong, nullptr, 1, 0, nullptr, 1, 0, CUFFT_C2C, 1) == CUFFT_INVALID_VALUE);
   good("no plan", cufftExecC2C(12345, nullptr, nullptr, CUFFT_FORWARD) == CUFFT_INVALID_PLAN);
   good("no plan to destroy", cufftDestroy(12345) == CUFFT_INVALID_PLAN);
   OK(cufftPlan1d(&plan, 8, CUFFT_C2C, 1));

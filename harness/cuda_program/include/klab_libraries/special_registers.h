@@ -1,5 +1,6 @@
 // The part of cuda::ptx that CUB uses: the special registers. Bulk copies are not supported.
 #pragma once
+#define KLAB_LIBRARIES_REGISTERS
 
 #include <cuda/std/cstdint>
 
@@ -10,7 +11,9 @@ namespace cuda {
 namespace ptx {
 #define KLAB_CUDA_REGISTER(name, value) \
   KLAB_SIMT_INLINE ::cuda::std::uint32_t get_sreg_##name() { return value; }
+#ifndef KLAB_CUDA_PTX  // which has it
 KLAB_CUDA_REGISTER(laneid, klab::simt::lane_index())
+#endif
 KLAB_CUDA_REGISTER(lanemask_lt, (1u << klab::simt::lane_index()) - 1)
 KLAB_CUDA_REGISTER(lanemask_le, (2u << klab::simt::lane_index()) - 1)
 KLAB_CUDA_REGISTER(lanemask_eq, 1u << klab::simt::lane_index())
