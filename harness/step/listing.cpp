@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "harness/core/lab.h"
+#include "harness/core/registry.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/records/atomic_file.h"
@@ -152,6 +153,8 @@ Listing listing_from(const std::string& source, const std::string& lab, const st
 const std::vector<Listing>& listings() {
   static const std::vector<Listing> all = [] {
     std::vector<Listing> list;
+    // A build that runs no CUDA on the host (by Clang, with sanitizers) has nothing that listings could repair.
+    if (std::ranges::none_of(variants(), [](const Variant& v) { return v.backend == "cuda"; })) return list;
     for (const Lab& lab : labs()) {
       const fs::path folder = source_root() / "labs" / lab.id / "faults";
       std::vector<fs::path> files;

@@ -119,7 +119,7 @@ class Running {
     return false;
   }
 
-  /// Beside busy neighbors a process is not slow, it waits: that time is added to the limit, up to nine times the limit.
+  /// Next to busy neighbors a process is not slow, it waits: that time is added to the limit, up to nine times the limit.
   bool waits_for_processor() {
     const double waited = seconds_without_processor(child_), more = waited - credited_;
     if (more < 0.05 * limits_.seconds || Clock::now() > last_deadline_) return false;
