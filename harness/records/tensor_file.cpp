@@ -155,7 +155,7 @@ void TensorFile::read(const std::string& name, const std::string& dtype, const s
   if (e.dtype != dtype || e.shape != shape)
     refuse_tensors(file_, fmt::format("tensor \"{}\" is {} [{}], expected {} [{}]: made with another config?",
                                       name, e.dtype, fmt::join(e.shape, ","), dtype, fmt::join(shape, ",")));
-  std::memcpy(into, data_.data() + e.begin, e.end - e.begin);
+  if (e.end > e.begin) std::memcpy(into, data_.data() + e.begin, e.end - e.begin);
   if (dtype == "F32")
     require_finite(name, static_cast<const float*>(into), (e.end - e.begin) / sizeof(float));
 }

@@ -14,6 +14,7 @@
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
+#include "reference/pad2d_fwd/pad2d_fwd.h"
 #include "reference/pool_fwd/pool_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 #include "tests/learning/tape_parts.h"
@@ -236,6 +237,29 @@ inline std::vector<Case> network_cases() {
                       const Tape::Value sums = t.sum(t.gather(v.at("x"), {outputs, s.r * s.s}, all));
                       return {{"y", t.divide(sums, t.input({outputs}, divisor))}};
                     }});
+  }
+  for (const int64_t kind :
+       {PadShape::zeros, PadShape::replicate, PadShape::circular, PadShape::reflect, PadShape::mean}) {
+    const PadShape s = {2, 3, 4, 2, 1, kind};
+    list.push_back(
+        {"pad2d_bwd",
+         {s.planes, s.h, s.w, s.pad_y, s.pad_x, s.kind},
+         [s](Tape& t, const Values&, const Numbers&) -> Values {
+           const int64_t outputs = s.planes * s.oh() * s.ow(), size = s.h * s.w;
+           const Tape::Value x = t.input({s.planes * size}, std::vector<double>(size_t(s.planes * size)));
+           std::vector<int64_t> pixel, all, plane_of_border;
+           for (int64_t i = 0; i < s.planes * size; ++i) all.push_back(i);
+           for (int64_t o = 0; o < outputs; ++o) {
+             const int64_t plane = o / (s.oh() * s.ow()), row = o / s.ow() % s.oh() - s.pad_y,
+                           column = o % s.ow() - s.pad_x;
+             const bool copied = s.inside(row, column) || s.copies();
+             pixel.push_back(copied ? plane * size + s.source(row, s.h) * s.w + s.source(column, s.w) : -1);
+             plane_of_border.push_back(!copied && s.kind == PadShape::mean ? plane : -1);
+           }
+           const Tape::Value means = t.scale(t.sum(t.gather(x, {s.planes, size}, all)), 1 / double(size));
+           return {{"y", t.add(t.gather(x, {outputs}, pixel), t.gather(means, {outputs}, plane_of_border))},
+                   {"x", x}};
+         }});
   }
   return list;
 }

@@ -46,8 +46,6 @@ config '"table_entries": -1' '"table_entries"'
 config '"sampling": "loss"' '"sampling" is "loss": it must be one of: uniform error'
 config '"error_share": 1' '"error_share"'
 config '"tabel": "adaptive"' 'did you mean "table"'
-echo '{"sampling": "error", "batch_samples": 1024, "grid": 32}' >bad.json
-refused 'for the processor only' "$klab" train built-in --downscale 16 --config bad.json --backend simt --steps 1 --out none
 refused 'nothing to study; there are table' "$klab" hash-study built-in --only tables --out none
 refused 'not both' "$klab" hash-study built-in --steps 3 --seconds 3 --out none
 refused 'missing.json' "$klab" hash-study built-in --config missing.json --out none
