@@ -17,14 +17,13 @@ struct Scope {
   bool device = false;  // code for a device, perhaps also for the host
 };
 
-constexpr const char* kShared = "static thread_local __constinit __attribute__((aligned(1024)))";
+constexpr const char* kShared = "static thread_local __constinit __attribute__((aligned(128)))";
 #if defined(__x86_64__) || defined(__i386__)
 #define KLAB_COMMENT "#"
 #else
 #define KLAB_COMMENT "//"
 #endif
 constexpr const char* kDevice = "__attribute__((section(\"klab_device\")))";
-constexpr const char* kManaged = "__attribute__((section(\"klab_managed\")))";
 // Zeros take no space in the file. The comment character hides the compiler's own section flags, which
 // follow.
 constexpr const char* kDeviceZero =
@@ -118,9 +117,7 @@ class Rewriter {
       constant(i);
     } else if (w == "__device__") {
       device(i);
-    } else if (w == "__managed__") {
-      s_.replace(i, i + 1, kManaged);
-    } else if (w == "__host__" || w == "__grid_constant__") {
+    } else if (w == "__host__" || w == "__managed__" || w == "__grid_constant__") {
       s_.remove(i);
     } else if (w == "__forceinline__") {
       const bool has = s_.has(head_, i, "inline") || s_.has(i, std::min(i + 6, s_.size()), "inline") ||

@@ -10,7 +10,6 @@ extern "C" {
 KLAB_SECTION(klab_constant)
 KLAB_SECTION(klab_device)
 KLAB_SECTION(klab_device_zero)
-KLAB_SECTION(klab_managed)
 
 /// Referenced by every file with CUDA code, so that the linker includes this one.
 __attribute__((visibility("hidden"))) extern const char klab_program_anchor;
@@ -38,8 +37,6 @@ const bool adopted = [] {
                             .constant_end = &__stop_klab_constant,
                             .device_begin = {&__start_klab_device, &__start_klab_device_zero},
                             .device_end = {&__stop_klab_device, &__stop_klab_device_zero},
-                            .managed_begin = &__start_klab_managed,
-                            .managed_end = &__stop_klab_managed,
                             .traced = &klab_program_watched != nullptr});
   return true;
 }();

@@ -172,11 +172,10 @@ void now(Work work, bool waits) {
 }
 
 void later(cudaStream_t stream, void* to, const void* from, Work work) {
+  enqueue(stream, std::move(work));
   const auto device_only = [](const void* p) { return memory_at(p) != nullptr && !both(p); };
-  enqueue(stream, std::move(work), {.ended = [=] {
-            if (device_only(from) && both(to)) busy(to, stream, "the device copies to it");
-            if (both(from) && device_only(to)) busy(from, stream, "the device copies from it", true);
-          }});
+  if (device_only(from) && both(to)) busy(to, stream, "the device copies to it");
+  if (both(from) && device_only(to)) busy(from, stream, "the device copies from it", true);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Errors: names, messages, and how a call ends.
 #include <algorithm>
-#include <optional>
 
-#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/executor.h"
 
@@ -180,8 +178,7 @@ std::string& last_reason() {
 
 void unasked_failure(cudaError_t error, const std::string& what, const void* return_address) {
   State& s = state();
-  std::unique_lock lock(s.mutex, std::defer_lock);
-  if (simt::running == nullptr) lock.lock();  // else the lock is the launch's
+  const std::lock_guard lock(s.mutex);
   // After an aborted kernel every call fails. Answers that are no failures come as errors too.
   if (error == s.broken || error == cudaErrorNotReady || error == cudaErrorPeerAccessAlreadyEnabled ||
       error == cudaErrorCudartUnloading)
@@ -220,18 +217,16 @@ cudaError_t error_named(const std::string& name) {
 
 cudaError_t api(const std::function<void()>& body, bool when_broken) {
   State& s = state();
-  std::optional<RuntimeLock> lock;
-  if (simt::running == nullptr)
-    lock.emplace();
-  else if (simt::running->grid != nullptr)
+  std::unique_lock lock(s.mutex, std::defer_lock);
+  if (simt::running != nullptr && simt::running->grid != nullptr)
     simt::running->in_turn();  // called from a kernel: the thread that launched it holds the lock and waits
+  else
+    lock.lock();
   cudaError_t error = cudaSuccess;
   last_reason().clear();
   try {
     if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
     body();
-    // Work of the background may have failed while the call waited.
-    if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
   } catch (const Failed& f) {
     error = f.error;
   } catch (const simt::Error& e) {
@@ -244,22 +239,6 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
   }
   if (error != cudaSuccess) last_error() = error;
   return error;
-}
-
-void failed_later(const std::exception_ptr& why) {
-  State& s = state();
-  cudaError_t error = cudaErrorUnknown;
-  try {
-    std::rethrow_exception(why);
-  } catch (const Failed& f) {
-    error = f.error;
-  } catch (const simt::Error& e) {
-    error = error_named(e.cuda_name());
-  } catch (const std::bad_alloc&) {
-    error = cudaErrorMemoryAllocation;
-  }
-  // The next call of the program returns the error, as for any that a launch did not return.
-  if (s.broken == cudaSuccess) s.broken = error;
 }
 
 }  // namespace klab::program

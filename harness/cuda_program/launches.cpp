@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 
-#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/children.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/async_api.h"
@@ -194,14 +193,6 @@ void run_children(int level) {
   }
 }
 
-/// Submits a launch. From its end on, host code must wait before it uses memory that the kernel was given.
-void submit(cudaStream_t stream, const Call& call, const std::shared_ptr<void>& parameters, Work work) {
-  enqueue(stream, std::move(work), {.meets_host = may_meet_host(parameters.get(), call.bytes), .ended = [=] {
-                                      busy_parameters(parameters.get(), call.bytes, stream,
-                                                      simt::function_name(call.body));
-                                    }});
-}
-
 }  // namespace
 
 std::shared_ptr<void> room_for(const Call& call, bool made) {
@@ -248,7 +239,8 @@ void launch(const Call& call, const void* parameters) {
       ~Reset() { place = nullptr; }
     } reset{place};
     place = c.place;
-    submit(c.stream, call, kept, [=] { run(call, kept.get(), c.grid, c.block, c.shared, {}); });
+    enqueue(c.stream, [=] { run(call, kept.get(), c.grid, c.block, c.shared, {}); });
+    busy_parameters(kept.get(), call.bytes, c.stream, simt::function_name(call.body));
   });
   check_names(call, parameters, c.place);
   if (error != cudaSuccess)
@@ -277,10 +269,10 @@ void launch_with(const void* function, dim3 grid, dim3 block, void** args, size_
                  const LaunchExtras& extras) {
   static void* none[1] = {};
   const Question q = ask(function, args == nullptr ? none : args);
-  submit(stream, *q.call, q.parameters,
-         [call = *q.call, parameters = q.parameters, grid, block, shared, extras] {
-           run(call, parameters.get(), grid, block, shared, extras);
-         });
+  enqueue(stream, [call = *q.call, parameters = q.parameters, grid, block, shared, extras] {
+    run(call, parameters.get(), grid, block, shared, extras);
+  });
+  busy_parameters(q.parameters.get(), q.call->bytes, stream, simt::function_name(q.call->body));
 }
 
 unsigned warp_index() { return simt::running->lane->warp; }

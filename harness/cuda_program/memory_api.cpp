@@ -4,7 +4,6 @@
 #include <memory>
 #include <new>
 
-#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/memory.h"
@@ -94,10 +93,7 @@ cudaError_t cudaMallocHost(void** p, size_t bytes) {
 }
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) { return cudaMallocHost(p, bytes); }
 cudaError_t cudaFreeHost(void* p) {
-  return api([&] {
-    await_background([](uint64_t, uint64_t) { return true; });
-    release(p, true);
-  });
+  return api([&] { release(p, true); });
 }
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   return api([&] {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,37 +32,8 @@ using Work = std::function<void()>;
 struct StreamState;
 struct GraphState;
 
-/// The lock of the runtime. It belongs to a thread of the host, or to one of the background together with the threads that run
-/// its kernel's blocks (background.h). Its owner may take it again.
-class RuntimeMutex {
- public:
-  void lock() { lock_as(me()); }
-  void lock_as(const void* whom) {
-    std::unique_lock lock(mutex_);
-    free_.wait(lock, [&] { return depth_ == 0 || owner_ == whom; });
-    owner_ = whom;
-    ++depth_;
-  }
-  void unlock() {
-    const std::lock_guard lock(mutex_);
-    if (--depth_ == 0) free_.notify_one();
-  }
-  /// Whom this thread takes the lock for.
-  static const void*& me() {
-    thread_local char own = 0;
-    thread_local const void* whom = &own;
-    return whom;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable free_;
-  const void* owner_ = nullptr;
-  int depth_ = 0;
-};
-
 struct State {
-  RuntimeMutex mutex;
+  std::recursive_mutex mutex;
   std::unique_ptr<simt::Session> session;
   // set when a kernel was aborted: all calls fail with it until the device is reset
   cudaError_t broken = cudaSuccess;
@@ -95,8 +65,6 @@ cudaError_t error_named(const std::string& name);
 std::string& last_reason();
 /// Records that `what` failed at that place, unless the program asks for the error later.
 void unasked_failure(cudaError_t error, const std::string& what, const void* return_address);
-/// Records the failure of work that had been submitted before (background.h).
-void failed_later(const std::exception_ptr& why);
 /// Adds the failures that the program has not asked for to the findings.
 void add_unasked();
 
@@ -106,15 +74,8 @@ inline void require(bool good, cudaError_t otherwise = cudaErrorInvalidValue) {
   if (!good) throw Failed{otherwise};
 }
 
-/// What becomes of work in a stream. `meets_host`: a kernel in it may look at memory that host code can write, so the
-/// call may return before it ends. `ended`: called where the work has ended, unless a graph has recorded it.
-struct Submitted {
-  bool meets_host = false;
-  Work ended = nullptr;
-};
-/// Does the work, or records it in the graph that captures the stream. If earlier work of the stream waits for the host, it
-/// is done later.
-void enqueue(cudaStream_t stream, Work work, const Submitted& how = {});
+/// Does the work now, or records it in the graph that captures the stream.
+void enqueue(cudaStream_t stream, Work work);
 /// Does work of the legacy stream now, as calls do that no capture records.
 void run_in_legacy(const Work& work);
 /// Returns whether the program has a stream of its own, so that work may be without order.
@@ -147,9 +108,6 @@ void busy_parameters(const void* parameters, size_t bytes, cudaStream_t stream, 
 void forget_busy(const void* p);
 /// Returns the work that host code should have waited for; empty if there is none.
 std::string busy_reason(const void* p, bool write);
-/// Host code has read that word by a volatile or atomic access. If a kernel has written it, behind a fence, the host has
-/// waited for that kernel.
-void waited_for_flag(const void* p);
 /// Returns whether no memory is busy.
 bool nothing_busy();
 

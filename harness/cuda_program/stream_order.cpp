@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 
-#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/stream_state.h"
 #include "harness/simt/cluster_api.h"
 #include "harness/simt/trace.h"
@@ -42,20 +41,18 @@ std::deque<Done>& pending() {
 /// The oldest is forgotten beyond that many.
 constexpr size_t kMostPending = 256;
 
-/// Work at its place in a stream.
 struct Running {
   CUstream_st* stream = nullptr;
-  uint64_t id = 0, number = 0;               // of the stream, and of the work in it
   std::vector<simt::EarlierWork> unordered;  // earlier work that it is not ordered behind
-  simt::SourceLine place;                    // of the call
-};
-thread_local Running running_work;
+  int line = 0;
+} running_work;
 
 std::string at_line(int line) { return line > 0 ? " at line " + std::to_string(line) : ""; }
 
 void remember(uint32_t first, uint32_t end, const std::string& what) {
+  const CUstream_st& s = *running_work.stream;
   if (pending().size() >= kMostPending) pending().pop_front();
-  pending().push_back({running_work.id, running_work.number, {first, end, what}});
+  pending().push_back({s.id, s.done, {first, end, what}});
 }
 
 bool counts() { return running_work.stream != nullptr && has_streams(); }
@@ -67,41 +64,24 @@ void host_waited_for(const StreamClock& work) {
 }
 void host_waited_for_all() { pending().clear(); }
 
-CUstream_st* stream_now() { return running_work.stream; }
-simt::SourceLine place_of_work() { return running_work.place; }
-
-uint64_t number_now(const CUstream_st& s) { return running_work.stream == &s ? running_work.number : s.done; }
-
-void run_in(CUstream_st& s, const std::vector<CUstream_st*>& others, Work work, const Submitted& how) {
+void run_in(CUstream_st& s, const std::vector<CUstream_st*>& others, const Work& work) {
   for (const CUstream_st* o : others) {
     s.before.add(o->before);
     s.before.add(o->id, o->done);
   }
   s.done = ++state().work_number;
-  Running now{&s, s.id, s.done, {}, {}};
-  const auto behind = [id = s.id, done = s.done, before = s.before](uint64_t stream, uint64_t number) {
-    return (stream == id && number < done) || before.covers(stream, number);
-  };
-  const bool waits = in_background(behind);
-  if (has_streams() || waits || how.meets_host) {
+  Running before = std::exchange(running_work, {&s, {}, 0});
+  if (has_streams()) {
     const void* place = state().place_of_launch;
-    now.place = place != nullptr ? simt::source_of(place) : place_of_call();
+    running_work.line = (place != nullptr ? simt::source_of(place) : place_of_call()).line;
     for (const Done& d : pending())
-      if (d.stream != s.id && !s.before.covers(d.stream, d.number)) now.unordered.push_back(d.work);
+      if (d.stream != s.id && !s.before.covers(d.stream, d.number)) running_work.unordered.push_back(d.work);
   }
-  const auto run = [now, work = std::move(work), ended = how.ended] {
-    const struct Back {
-      Running before;
-      ~Back() { running_work = std::move(before); }
-    } back{std::exchange(running_work, now)};
-    work();
-    if (ended) ended();
-  };
-  if (Job job{run, s.id, s.done}; waits && queue_behind(behind, job)) return;
-  if (how.meets_host)
-    run_beside_host({run, s.id, s.done});
-  else
-    run();
+  const struct Back {
+    Running& before;
+    ~Back() { running_work = std::move(before); }
+  } back{before};
+  work();
 }
 
 namespace {
@@ -120,7 +100,7 @@ void launch_in_stream(const simt::Launch& launch, const std::string& kernel, con
     if (extras.cluster[0] == 0) return simt::launch(launch);
     simt::launch_clusters(launch, extras.cluster, non_portable);
   };
-  const int line = running_work.place.line;
+  const int line = running_work.line;
   std::vector<simt::EarlierWork>& before =
       launches_before()[running_work.stream != nullptr ? running_work.stream->id : 0];
   simt::InStreams place{{}, at_line(line)};
@@ -180,8 +160,7 @@ void touches_in_stream(const void* p, size_t bytes, bool write) {
       c.read_atomic = false;
     }
   }
-  remember(now, now + 1,
-           std::string(write ? "the copy or fill" : "the copy") + at_line(running_work.place.line));
+  remember(now, now + 1, std::string(write ? "the copy or fill" : "the copy") + at_line(running_work.line));
 }
 
 }  // namespace klab::program

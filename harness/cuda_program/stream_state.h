@@ -25,14 +25,8 @@ class StreamClock {
 /// Records that the host has waited for that work.
 void host_waited_for(const StreamClock& work);
 void host_waited_for_all();
-/// Runs work of a stream, now or later. `others`: the streams that the legacy stream waits for, or the legacy stream.
-void run_in(CUstream_st& stream, const std::vector<CUstream_st*>& others, Work work, const Submitted& how);
-/// Returns the stream of the work that runs on this thread; nullptr: none runs.
-CUstream_st* stream_now();
-/// Returns the place of the call that submitted it.
-simt::SourceLine place_of_work();
-/// Returns the number of the work that runs on this thread, or the last one of the stream.
-uint64_t number_now(const CUstream_st& stream);
+/// Runs work of a stream. `others`: the streams that the legacy stream waits for, or the legacy stream.
+void run_in(CUstream_st& stream, const std::vector<CUstream_st*>& others, const Work& work);
 /// Checks a copy between a variable on the device and other memory, and returns its work.
 Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
                     cudaMemcpyKind kind, bool from_symbol);

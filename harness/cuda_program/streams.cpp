@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/children.h"
 #include "harness/cuda_program/stream_state.h"
 #include "harness/simt/memory.h"
@@ -73,25 +72,14 @@ void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_
 }
 
 /// The legacy stream and those that are not marked non-blocking wait for each other.
-void run_in_stream(CUstream_st& s, Work work, const Submitted& how = {}) {
+void run_in_stream(CUstream_st& s, const Work& work) {
   std::vector<CUstream_st*> others;
   if (&s == &legacy())
     std::ranges::copy_if(streams(), std::back_inserter(others),
                          [](const CUstream_st* o) { return (o->flags & cudaStreamNonBlocking) == 0; });
   else if ((s.flags & cudaStreamNonBlocking) == 0)
     others.push_back(&legacy());
-  run_in(s, others, std::move(work), how);
-}
-
-/// Waits for work in the background that comes before the host goes on.
-void await_stream(const CUstream_st& s) {
-  await_background([id = s.id](uint64_t stream, uint64_t) { return stream == id; });
-}
-bool is_pending(const CUstream_st& s) {
-  return in_background([&](uint64_t stream, uint64_t) { return stream == s.id; });
-}
-bool is_pending(const CUevent_st& e) {
-  return in_background([&](uint64_t stream, uint64_t number) { return e.before.covers(stream, number); });
+  run_in(s, others, work);
 }
 
 void host_waited_for_stream(const CUstream_st& s) {
@@ -113,7 +101,7 @@ void require_no_capture() {
   require(!any, cudaErrorStreamCaptureUnsupported);
 }
 
-void enqueue(cudaStream_t stream, Work work, const Submitted& how) {
+void enqueue(cudaStream_t stream, Work work) {
   CUstream_st& s = stream_of(stream);
   if (&s == &legacy() && std::ranges::any_of(streams(), [](const CUstream_st* o) {
         return o->captured != nullptr && (o->flags & cudaStreamNonBlocking) == 0;
@@ -126,28 +114,25 @@ void enqueue(cudaStream_t stream, Work work, const Submitted& how) {
     s.captured->nodes.push_back(std::move(node));
     return;
   }
-  run_in_stream(s, std::move(work), how);
+  run_in_stream(s, work);
 }
 
 void run_in_legacy(const Work& work) { run_in_stream(legacy(), work); }
 
 void synchronized(cudaStream_t stream, bool all) {
   if (all) {
-    await_background([](uint64_t, uint64_t) { return true; });
     host_waited_for_all();
     busy_list().clear();
     count_busy();
     return;
   }
   CUstream_st& s = stream_of(stream);
-  await_stream(s);
   over(&s, ~uint64_t(0), s.waits);
   host_waited_for_stream(s);
   // The legacy stream waits for all streams that are not marked non-blocking.
   if (&s == &legacy())
     for (CUstream_st* o : streams())
       if ((o->flags & cudaStreamNonBlocking) == 0) {
-        await_stream(*o);
         over(o, ~uint64_t(0), o->waits);
         host_waited_for_stream(*o);
       }
@@ -155,12 +140,11 @@ void synchronized(cudaStream_t stream, bool all) {
 
 void busy(const void* p, cudaStream_t stream, const std::string& why, bool reads) {
   const simt::Allocation* a = simt::allocation_at(p);
-  CUstream_st* const running = stream_now();
-  CUstream_st& s = running != nullptr ? *running : stream_of(stream);
+  CUstream_st& s = stream_of(stream);
   if (a == nullptr || a->home == simt::Home::device || a->home == simt::Home::library ||
       s.captured != nullptr)
     return;
-  busy_list().push_back({a, &s, number_now(s), why, reads});
+  busy_list().push_back({a, &s, s.done, why, reads});
   count_busy();
 }
 
@@ -175,17 +159,6 @@ void forget_busy(const void* p) {
   const simt::Allocation* a = simt::allocation_at(p);
   std::erase_if(busy_list(), [&](const Busy& b) { return b.what == a; });
   count_busy();
-}
-
-void waited_for_flag(const void* p) {
-  const simt::Allocation* a = simt::allocation_at(p);
-  if (a == nullptr || a->shadow == nullptr) return;
-  const simt::Cell& c = a->shadow[size_t(static_cast<const char*>(p) - a->begin) / 4];
-  if (c.write_interval == 0 || !c.write_atomic || (c.write_volatile && !c.write_fenced)) return;
-  std::vector<std::pair<CUstream_st*, uint64_t>> ended;
-  for (const Busy& b : busy_list())
-    if (b.what == a && !b.reads) ended.emplace_back(b.stream, b.number);
-  for (const auto& [stream, number] : ended) over(stream, number, {});
 }
 
 bool nothing_busy() { return !any_busy; }
@@ -237,7 +210,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
       legacy().before.add(stream->before);
       legacy().before.add(stream->id, stream->done);
     }
-    if (!is_pending(*stream)) delete stream;  // else its work in the background still names it
+    delete stream;
   });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -251,17 +224,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     synchronized(stream, false);
   });
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return api([&] {
-    CUstream_st& s = stream_of(stream);
-    if (s.captured != nullptr) {
-      s.spoiled = true;
-      throw Failed{cudaErrorStreamCaptureUnsupported};
-    }
-    require(!is_pending(s), cudaErrorNotReady);
-    synchronized(stream, false);
-  });
-}
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   return api([&] {
     CUstream_st& s = stream_of(stream);
@@ -381,7 +344,6 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     const CUevent_st& e = event_of(event);
     require(e.captured == nullptr, cudaErrorStreamCaptureUnsupported);
     if (!e.recorded) return;
-    await_background([before = e.before](uint64_t s, uint64_t number) { return before.covers(s, number); });
     host_waited_for(e.before);
     over(e.stream, e.number, e.waits);
     if (e.stream == &legacy())  // work of other streams that preceded it
@@ -389,19 +351,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
         if ((o->flags & cudaStreamNonBlocking) == 0) over(o, e.number, {});
   });
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return api([&] {
-    require(!is_pending(event_of(event)), cudaErrorNotReady);
-    const cudaError_t error = cudaEventSynchronize(event);
-    if (error != cudaSuccess) throw Failed{error};
-  });
-}
+cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
   return api([&] {
     const CUevent_st &a = event_of(from), &b = event_of(to);
     require(a.recorded && b.recorded && ((a.flags | b.flags) & cudaEventDisableTiming) == 0,
             cudaErrorInvalidResourceHandle);
-    require(!is_pending(a) && !is_pending(b), cudaErrorNotReady);
     *ms = std::chrono::duration<float, std::milli>(b.at - a.at).count();
   });
 }

@@ -11,13 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <sstream>
 
-#include "harness/cuda_program/background.h"
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
-#include "harness/cuda_program/stream_state.h"
 #include "harness/simt/compiled_code.h"
 #include "harness/simt/crew.h"
 #include "harness/simt/executor.h"
@@ -114,8 +111,8 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
   static thread_local bool inside = false;
   if (inside || getpid() != began) return;
   inside = true;
-  std::optional<RuntimeLock> lock;
-  if (simt::running == nullptr) lock.emplace();  // else the thread that launched the kernel has it
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
   const std::string verb = write ? "a write of " : "a read of ";
   const std::string what = verb + std::to_string(bytes) + " bytes ";
   if (!simt::is_device(p)) {
@@ -173,7 +170,6 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
                          ", which nobody has written, or a kernel with a variable that was never set",
                      pc);
   // Atomics of host and device may meet, where the device allows it, and a host may wait for a flag.
-  if (how == simt::HostAccess::atomic) waited_for_flag(p);
   if (const std::string why = how == simt::HostAccess::atomic ? "" : busy_reason(p, write); !why.empty())
     add_host_finding(
         simt::Kind::not_synchronized,
@@ -285,7 +281,7 @@ simt::SourceLine place_of_call() {
   const int count = backtrace(frames.data(), int(frames.size()));
   for (int k = 0; k < count; ++k)
     if (program_at(frames[size_t(k)]) != nullptr) return simt::source_of(frames[size_t(k)]);
-  return place_of_work();
+  return {};
 }
 
 void add_host_finding(simt::Kind kind, const std::string& text, const void* pc) {

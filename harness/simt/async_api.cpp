@@ -1,7 +1,6 @@
 // Implements async_api.h: checks the operands of an instruction, and hands it to the running block's state.
 #include "harness/simt/async_api.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -20,10 +19,9 @@ AsyncBlock& block() { return running->async(); }
 // The rank of a block in a cluster lies above an address of the shared window, plus one: 0 is the own block.
 constexpr uint32_t kRankShift = 24;
 
-// Addresses in PTX. A program's kernel with one shared variable, or with dynamic memory alone, has it at 0, as GPUs have that reserve
-// none for the system: programs use the number 0, without asking for the address. Otherwise dynamic memory lies behind the first
-// 1024 bytes, and static variables of the module at the end of the 18 bits that a matrix descriptor has for an address, if they fit
-// there, else beyond. Multiples of 1024 are those of the host's addresses.
+// Addresses in PTX: dynamic memory lies behind the first 1024 bytes, which the system has; static variables of the module at the
+// end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond. Multiples of 1024 are those of
+// the host's addresses.
 constexpr uint32_t kDynamicAt = 1 << 10, kEnd = 1 << 18, kBeyond = 1 << 20;
 
 struct StaticWindow {
@@ -45,30 +43,6 @@ StaticWindow static_window(const Executor& e) {
 AsyncClocks clocks_for(unsigned rank) {
   if (running->trace == nullptr) return {};
   return running->trace->released().seen_by(running->cluster->rank(), rank);
-}
-
-/// What lies at address 0: the kernel's only shared variable, its dynamic memory (nullptr), or nothing.
-struct AtZero {
-  char* begin;
-  size_t bytes;  // 0: nothing
-};
-AtZero at_zero(Executor& e) {
-  Executor::LoneVariable& one = e.lone_variable;
-  if (!one.known && e.arena != nullptr) {
-    one.known = true;
-    const std::vector<SharedVariable> all = shared_variables_of(e.launch->kernel);
-    const auto dynamic = [&](const SharedVariable& v) { return e.static_shared + v.offset == e.arena; };
-    const auto count = std::ranges::count_if(all, [&](const auto& v) { return !dynamic(v); });
-    const auto at = std::ranges::find_if(all, [&](const auto& v) { return !dynamic(v); });
-    if (count == 1 && e.launch->shared_bytes == 0) {
-      one.offset = at->offset;
-      one.bytes = at->bytes;
-    } else if (count == 0) {
-      one.offset = size_t(e.dynamic_shared - e.static_shared);
-      one.bytes = e.launch->shared_bytes;
-    }
-  }
-  return {e.static_shared + one.offset, one.bytes};
 }
 
 struct ElectSlot {
@@ -105,12 +79,10 @@ void commit_products(void* const* slots, unsigned present) {
 
 uint32_t shared_address(const void* p) {
   const auto* c = static_cast<const char*>(p);
-  Executor& e = *running;
+  const Executor& e = *running;
   if (e.cluster != nullptr)
     if (const Cluster::Place there = e.cluster->peer_at(p); there.rank >= 0)
       return shared_address(there.own) | uint32_t(there.rank + 1) << kRankShift;
-  if (const AtZero zero = at_zero(e); size_t(c - zero.begin) <= zero.bytes && zero.bytes > 0)
-    return uint32_t(c - zero.begin);
   const size_t dynamic = size_t(c - e.dynamic_shared), off = size_t(c - e.static_shared);
   if (dynamic >= (e.arena != nullptr ? kProgramArena : e.launch->shared_bytes) &&
       off < e.static_shared_bytes) {
@@ -121,25 +93,16 @@ uint32_t shared_address(const void* p) {
 }
 
 void* shared_pointer(uint32_t address) {
-  Executor& e = *running;
+  const Executor& e = *running;
   const unsigned rank = (address >> kRankShift) - 1;
   if (e.cluster != nullptr && rank < e.cluster->blocks()) {
     void* const own = shared_pointer(address & ((1U << kRankShift) - 1));
     if (char* const p = e.cluster->at_rank(own, rank); p != nullptr) return p;
   }
-  if (const AtZero zero = at_zero(e); address < zero.bytes) return zero.begin + address;
   const StaticWindow window = static_window(e);
   const size_t off = size_t(address) - window.first;
-  if (address >= window.first && off < window.bytes)
-    return e.static_shared + (off < window.hole ? off : off + window.skip);
-  // The lower half of a pointer: on a GPU that is the address too.
-  for (const auto& [begin, bytes] : {std::pair(e.static_shared, e.static_shared_bytes),
-                                     std::pair(e.dynamic_shared, e.launch->shared_bytes)})
-    if (const uint32_t at = address - uint32_t(reinterpret_cast<uintptr_t>(begin));
-        begin != nullptr && at < bytes)
-      return begin + at;
-  if (const AtZero zero = at_zero(e); zero.bytes > 0) return zero.begin + int32_t(address);
-  return e.dynamic_shared + int32_t(address - kDynamicAt);
+  if (address < window.first || off >= window.bytes) return e.dynamic_shared + int32_t(address - kDynamicAt);
+  return e.static_shared + (off < window.hole ? off : off + window.skip);
 }
 
 void mbarrier_init(void* p, uint32_t count, const char* file, int line) {

@@ -52,7 +52,6 @@ void Executor::work_on(GridRun& g) {
   watching = g.traced;
   attach(g.launch);
   prepare(g.launch, g.kernel, g.session.options(), with);
-  host = g.host;
   grid = &g;
   if (with != nullptr) with->joins(*this, g);
   for (GridRun::Turn next; g.take(next, with != nullptr ? with->edges_known() : 0);) {

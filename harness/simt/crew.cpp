@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -25,9 +24,6 @@ void give_signal_stack() {
   sigaltstack(&stack, nullptr);
 }
 
-std::atomic<bool> taken{false};
-std::atomic<int> made{0};
-
 class Crew {
  public:
   void run(int count, const std::function<void()>& work) {
@@ -39,10 +35,8 @@ class Crew {
     work_ = &work;
     wanted_ = std::min(count, int(threads_.size()));
     left_ = wanted_;
-    taken = true;
     begin_.notify_all();
     end_.wait(lock, [&] { return left_ == 0; });
-    taken = false;
   }
 
  private:
@@ -55,7 +49,6 @@ class Crew {
     try {
       threads_.emplace_back([this] { serve(); });
       threads_.back().detach();
-      ++made;
     } catch (const std::system_error&) {
       hired = false;
     }
@@ -87,9 +80,6 @@ class Crew {
 }  // namespace
 
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
-
-bool crew_is_taken() { return taken; }
-int crew_threads() { return made; }
 
 void on_crew(int count, const std::function<void()>& work) {
   static std::mutex making;

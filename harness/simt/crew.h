@@ -9,11 +9,6 @@ namespace klab::simt {
 /// Returns the number of cores that this process may use, at least 1.
 int cores();
 
-/// Returns whether the threads of on_crew() work.
-bool crew_is_taken();
-/// Returns how many threads on_crew() has made.
-int crew_threads();
-
 /// Runs work() on `count` threads concurrently, none of them the caller's, and returns when all have ended.
 /// Uses fewer threads when the system grants no more. Calls from several threads are serialized. `work` must
 /// not throw. Faults are handled on these threads as on any other; external signals go to other threads.

@@ -18,7 +18,6 @@ namespace ctx = boost::context::detail;
 
 constinit thread_local Executor* running = nullptr;
 BlockDone block_done = nullptr;
-thread_local HostTurns* host_turns = nullptr;
 
 extern "C" {
 constinit thread_local unsigned klab_thread_idx[3] = {}, klab_block_idx[3] = {}, klab_block_dim[3] = {},
@@ -219,7 +218,6 @@ void Executor::begin_block() {
   progress_ = 0;
   resumed_ = 0;
   turns_waited_ = 0;
-  looks_ = 0;
   in_meetings_.fill(0);
   async_.reset();
   turn_ = kTurn;
@@ -315,8 +313,6 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
   divergence_told_ = false;
   step_limit_ = options.step_limit != 0 ? options.step_limit : with != nullptr ? kTracedSteps : kSteps;
   watched_ = 0;
-  lone_variable = {};
-  host = host_turns;
   running = this;
 }
 

@@ -98,17 +98,15 @@ struct alignas(64) Lane {
   const void* spin_at = nullptr;     // the word
   const void* spin_place = nullptr;  // in the code
   uint64_t spin_value = 0;           // that a volatile read found
-  /// Records an atomic or volatile access. `same`: it has not changed the word. Returns whether the lane has read that
-  /// word before, from the same place.
-  bool looked(const void* p, const void* pc, bool same) {
+  /// Records an atomic or volatile access. `same`: it has not changed the word.
+  void looked(const void* p, const void* pc, bool same) {
     if (same && p == spin_at && pc == spin_place) {
       ++spins;
-      return true;
+      return;
     }
     spins = 0;
     spin_at = p;
     spin_place = pc;
-    return false;
   }
   void runs_on(Fiber* f) {
     fiber = f;
@@ -116,18 +114,6 @@ struct alignas(64) Lane {
     f->lane = this;
   }
 };
-
-/// Lets host code go on while a launch waits for it (harness/cuda_program/background.h).
-class HostTurns {
- public:
-  virtual ~HostTurns() = default;
-  /// Returns whether host code may write this word while the kernel runs.
-  virtual bool is_of_host(const void* p) const = 0;
-  /// Gives host code a turn. `words`: all threads of the block wait for one of them; empty: some do other work as well.
-  /// Returns false if no thread of the host can write them any more.
-  virtual bool wait(const std::vector<const void*>& words) = 0;
-};
-extern thread_local HostTurns* host_turns;  // for launches of this host thread; nullptr: they do not wait
 
 class Executor {
  public:
@@ -195,11 +181,6 @@ class Executor {
   char* arena = nullptr;          // required address of dynamic shared memory; nullptr: any
   char* static_shared = nullptr;  // this thread's copy for the kernel's module
   size_t static_shared_bytes = 0;
-  // Offset of the only static shared variable that the kernel may use, and whether it is known; none: bytes of 0.
-  struct LoneVariable {
-    bool known = false;
-    size_t offset = 0, bytes = 0;
-  } lone_variable;
   uint64_t block_number = 0;
   Cluster* cluster = nullptr;  // that runs; nullptr: the blocks are alone
   GridRun* grid = nullptr;     // grid whose blocks this thread shares with others; nullptr when it runs alone
@@ -210,11 +191,6 @@ class Executor {
     size_t bytes = 0;
   } aggregate, access;   // access: the running one itself
   bool its_turn = true;  // all earlier blocks have ended
-  HostTurns* host = nullptr;
-  /// Records that the running lane has found a word unchanged once more.
-  void looked_again(const void* p) {
-    if (host != nullptr && host->is_of_host(p)) ++looks_;
-  }
 
   /// Returns the mask of a warp's lanes that have ended. Lanes beyond the block's size count as ended.
   unsigned ended(unsigned warp) const;
@@ -272,15 +248,12 @@ class Executor {
   void turn_ends(const void* pc);
   /// Returns whether every thread of the block has ended, waits for others, or spins on a word.
   bool all_wait() const;
-  [[noreturn]] void spins_for_ever(bool for_host);
-  /// Gives the host a turn if the block waits for it. Returns whether it did.
-  bool let_host_run();
+  [[noreturn]] void spins_for_ever();
 
   static constexpr uint64_t kTurn = 1 << 16;
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps_ at which the turn ends
   uint64_t progress_ = 0;                           // steps_ when a thread last ended or all passed a barrier
   unsigned turns_waited_ = 0;                       // turns in a row in which all_wait()
-  uint64_t looks_ = 0;                              // in this turn: at words of the host that had not changed
   std::array<uint8_t, 32> in_meetings_{};           // by warp: lanes that wait for others of it
   // position among the lanes of a warp that continue in turn
   unsigned scan_ = 0, scan_first_ = 0, scan_end_ = 0;

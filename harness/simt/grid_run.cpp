@@ -69,27 +69,21 @@ bool is_watched(uint64_t n, double share) {
 
 GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile)
     : launch(l),
-      host(host_turns),
-      streams(in_streams),
       kernel(std::move(name)),
       session(s),
       traced(profile != nullptr),
       order(uint64_t(l.grid[0]) * l.grid[1] * l.grid[2], s.options().seed),
       profile_(profile),
-      record_(profile != nullptr ? profile->launches.size() - 1 : 0),
       first_interval_(Trace::new_intervals(1)) {}
 
 GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile,
                  const unsigned (&cluster)[3])
     : launch(l),
-      host(host_turns),
-      streams(in_streams),
       kernel(std::move(name)),
       session(s),
       traced(profile != nullptr),
       order(l.grid, cluster, s.options().seed),
       profile_(profile),
-      record_(profile != nullptr ? profile->launches.size() - 1 : 0),
       first_interval_(Trace::new_intervals(1)) {}
 
 /// Returns whether the next block may begin. At the start of a wave, all blocks of earlier waves must have
@@ -174,7 +168,7 @@ void GridRun::add(BlockResult& r) {
   }
   if (profile_ != nullptr && r.watched) {
     for (const Site& s : r.sites) profile_->add(s);
-    LaunchRecord& record = profile_->launches[record_];
+    LaunchRecord& record = profile_->launches.back();
     record.barriers = std::max(record.barriers, r.barriers);
     record.thread_accesses = std::max(record.thread_accesses, r.accesses);
     flow_.add(r.edges);

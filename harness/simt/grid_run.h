@@ -29,9 +29,6 @@
 
 namespace klab::simt {
 
-class HostTurns;
-struct InStreams;
-
 /// Returns a pseudo-random hash of a number: splitmix64.
 uint64_t mixed(uint64_t x);
 
@@ -82,8 +79,6 @@ class GridRun {
           const unsigned (&cluster)[3]);
 
   const Launch& launch;
-  HostTurns* const host;  // of the launch (executor.h), and its place among the work of streams (trace.h)
-  const InStreams* const streams;
   const std::string kernel;
   Session& session;
   const bool traced;
@@ -134,7 +129,6 @@ class GridRun {
   bool may_begin(bool watched);
 
   Profile* profile_;
-  size_t record_ = 0;  // number of its record in the profile
   std::mutex mutex_;
   std::condition_variable moved_;
   uint64_t next_ = 0;

@@ -98,8 +98,6 @@ const Module& load_module(const std::string& path, bool traced) {
   return modules().emplace_back(std::move(m));
 }
 
-bool managed_variables_exist = false;
-
 const Module& adopt_module(const ProgramModule& p) {
   unset_words_exist = unset_words_exist || p.traced;
   Module m{.path = "the program", .traced = p.traced};
@@ -107,9 +105,6 @@ const Module& adopt_module(const ProgramModule& p) {
   m.arena = p.arena;
   m.constant_begin = p.constant_begin;
   m.constant_end = p.constant_end;
-  m.managed_begin = p.managed_begin;
-  m.managed_end = p.managed_end;
-  managed_variables_exist = managed_variables_exist || m.managed_begin != m.managed_end;
   for (int k = 0; k < 2; ++k) {
     m.device_begin[k] = p.device_begin[k];
     m.device_end[k] = p.device_end[k];

@@ -21,8 +21,6 @@ struct Module {
   const char* device_begin[2] =
       {};  // in a program: its __device__ variables, which its host code must not touch
   const char* device_end[2] = {};
-  const char* managed_begin = nullptr;  // and its __managed__ variables, which it may touch
-  const char* managed_end = nullptr;
   void* (*arena)() = nullptr;   // in a program: address of this thread's dynamic shared memory
   void* (*anchor)() = nullptr;  // creates and returns this thread's shared memory
 };
@@ -41,11 +39,8 @@ struct ProgramModule {
   void* (*arena)();
   const char *constant_begin, *constant_end;
   const char *device_begin[2], *device_end[2];
-  const char *managed_begin, *managed_end;
   bool traced;
 };
-/// True once a program with __managed__ variables is loaded.
-extern bool managed_variables_exist;
 const Module& adopt_module(const ProgramModule& program);
 
 /// Returns the module that contains the address, or nullptr.

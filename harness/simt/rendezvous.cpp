@@ -240,7 +240,7 @@ bool Executor::all_wait() const {
 }
 
 /// Ends the launch: earlier blocks have ended, and a later one cannot run before this one ends.
-void Executor::spins_for_ever(bool for_host) {
+void Executor::spins_for_ever() {
   const Lane* one = nullptr;
   for (unsigned t = 0; t < threads_ && one == nullptr; ++t)
     if (lanes_[t].state != State::done && lanes_[t].spins > 0) one = &lanes_[t];
@@ -253,36 +253,13 @@ void Executor::spins_for_ever(bool for_host) {
       {.kind = Kind::never_ends,
        .file = at.file,
        .line = at.line,
-       .text =
-           "this thread reads " + word + " over and over, and " +
-           (for_host
-                ? "all threads of the host wait for the device: none of them will write it"
-                : "all others of the block wait; earlier blocks have ended, and later "
-                  "ones have not begun. Blocks run in any order: one that waits for others should draw its "
-                  "number from a counter (atomicAdd) when it begins, and wait for lower numbers")},
+       .text = "this thread reads " + word +
+               " over and over, and all others of the block wait; earlier blocks have ended, and later "
+               "ones have not begun. Blocks run in any order: one that waits for others should draw its "
+               "number from a counter (atomicAdd) when it begins, and wait for lower numbers"},
       one);
   aborted_ = true;
   for (;;) boost::context::detail::jump_fcontext(scheduler_, nullptr);
-}
-
-bool Executor::let_host_run() {
-  constexpr uint64_t kPatience = 4 * kTurn;  // steps without progress
-  if (host == nullptr || std::exchange(looks_, 0) == 0 || steps_ - progress_ < kPatience) return false;
-  std::vector<const void*> words;
-  if (turns_waited_ > 0)
-    for (unsigned t = 0; t < threads_; ++t)
-      if (lanes_[t].state != State::done && lanes_[t].spins > 0) words.push_back(lanes_[t].spin_at);
-  const uint32_t before = Trace::new_intervals(1);
-  const bool goes_on = host->wait(words);
-  if (const uint32_t now = Trace::new_intervals(1); trace != nullptr && now > before + 1)
-    trace->host_ran(before, now);
-  if (goes_on) {
-    turns_waited_ = 0;
-    progress_ = steps_;
-    return true;
-  }
-  if (turns_waited_ > 0) spins_for_ever(true);
-  return false;
 }
 
 void Executor::turn_ends(const void* pc) {
@@ -291,7 +268,7 @@ void Executor::turn_ends(const void* pc) {
   constexpr unsigned kPatience = 64;
   turns_waited_ =
       trace != nullptr && !launch->cooperative && cluster == nullptr && all_wait() ? turns_waited_ + 1 : 0;
-  if (!let_host_run() && turns_waited_ >= kPatience) spins_for_ever(false);
+  if (turns_waited_ >= kPatience) spins_for_ever();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a traced thread yields elsewhere
     return;

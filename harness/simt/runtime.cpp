@@ -76,10 +76,10 @@ void check_launch(const Launch& l, const std::string& kernel, size_t static_byte
 }
 
 /// Returns how many host threads run a launch. Cooperative launches use one, since their blocks wait for each
-/// other in turn, and so do launches next to one that waits for the host.
+/// other in turn.
 int threads_for(const Launch& l, const Options& options) {
   const uint64_t blocks = uint64_t(l.grid[0]) * l.grid[1] * l.grid[2];
-  if (l.cooperative || options.work_limit != 0 || running != nullptr || crew_is_taken()) return 1;
+  if (l.cooperative || options.work_limit != 0 || running != nullptr) return 1;
   return int(std::min<uint64_t>(blocks, uint64_t(std::max(1, options.threads))));
 }
 
@@ -344,7 +344,7 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
   *p = combine(how, old, value, expected);
   if constexpr (std::is_same_v<T, float>)
     if (no_denormals) *p = without_denormals(combine(how, without_denormals(old), value, expected));
-  if (ex.lane->looked(p, pc, std::memcmp(&old, p, sizeof(T)) == 0)) ex.looked_again(p);
+  ex.lane->looked(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
   if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
   return old;
 }

@@ -15,7 +15,7 @@ std::atomic<uint32_t> last_interval{1};
 
 uint32_t Trace::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
 
-thread_local const InStreams* in_streams = nullptr;
+const InStreams* in_streams = nullptr;
 
 Trace& trace_of_thread() {
   thread_local Trace one;
@@ -41,8 +41,6 @@ void SharedShadow::forget() {
 void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
   grid_ = nullptr;
   cluster_ = nullptr;
-  streams_ = in_streams;
-  record_ = profile->launches.size() - 1;
   begins(executor, session, profile, launch);
   interval_ = next_interval();
   launch_is_behind(interval_);
@@ -56,7 +54,6 @@ void Trace::begins(Executor& executor, Session& session, Profile* profile, const
   split_shared_.forget();
   block_firsts_.clear();
   block_numbers_.clear();
-  of_host_.clear();
   released_.clear();
   released_threads_.clear();
   is_hint_.clear();
@@ -128,7 +125,7 @@ void Trace::block_ended() {
     if (!executor_->launch->cooperative) known_flow_.add(flow_.news());
   }
   if (profile_ != nullptr) {
-    LaunchRecord& launch = grid_ != nullptr ? own_record_ : profile_->launches[record_];
+    LaunchRecord& launch = grid_ != nullptr ? own_record_ : profile_->launches.back();
     launch.barriers = std::max(launch.barriers, barriers_);
     launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
   }

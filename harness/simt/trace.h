@@ -83,7 +83,7 @@ struct InStreams {
   std::vector<EarlierWork> unordered;  // in the order of their intervals
   std::string at;                      // " at line 9"
 };
-extern thread_local const InStreams* in_streams;  // of launches of this host thread
+extern const InStreams* in_streams;
 /// A thread of the running launch has executed griddepcontrol.wait.
 extern std::atomic<bool> launch_before_was_waited_for;
 
@@ -118,8 +118,6 @@ class Trace {
   void block_entered(const void* pc);
   void function_entered();
   void function_left();
-  /// Records that the host has run between these intervals, while the running thread waited for it.
-  void host_ran(uint32_t first, uint32_t end) { of_host_.emplace_back(first, end); }
   void fence(bool whole_device);  // __threadfence or __threadfence_block by the running thread
   void atomic_at(const void* p);
   void copy_issued(const AsyncCopy& copy);
@@ -283,8 +281,6 @@ class Trace {
   Executor* executor_ = nullptr;
   Session* session_ = nullptr;
   Profile* profile_ = nullptr;
-  size_t record_ = 0;  // number of the launch's record in the profile, where no grid has it
-  const InStreams* streams_ = nullptr;
   SharedShadow static_, dynamic_;
   // static variables that the kernel may use, by offset; empty: not known
   std::vector<SharedVariable> variables_;
@@ -315,9 +311,6 @@ class Trace {
   // Before this interval everything is over. Behind it may be work of other streams that is not ordered.
   uint32_t all_over_before_ = 0;
   const EarlierWork* unordered_at(uint32_t interval) const;
-  // Intervals in which the host ran while the launch waited for it. What it launched meanwhile is ordered by what it wrote.
-  std::vector<std::pair<uint32_t, uint32_t>> of_host_;
-  bool is_of_host(uint32_t interval) const;
   void launch_is_behind(uint32_t interval);
   std::vector<WarpClock> clocks_;
   GridRun* grid_ = nullptr;  // grid whose blocks this thread runs a part of

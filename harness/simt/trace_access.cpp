@@ -18,14 +18,11 @@ uint8_t kind_of(uint8_t how, Space space) { return uint8_t((how & (kWrite | kAto
 
 namespace {
 /// Returns whether a word that is read over and over has its last value still.
-bool looks_the_same(Lane& lane, const HostTurns* host, const char* p, size_t bytes) {
+bool looks_the_same(Lane& lane, const char* p, size_t bytes) {
   uint64_t now = 0;
-  if (is_device(p)) {
-    const Allocation* a = owner_of(p);
-    if (a == nullptr || !a->live || p < a->begin || p + bytes > a->begin + a->bytes) return false;
-  } else if (host == nullptr || !host->is_of_host(p)) {
-    return false;  // legal, but not known yet
-  }
+  if (!is_device(p)) return false;  // legal, but not known yet
+  const Allocation* a = owner_of(p);
+  if (a == nullptr || !a->live || p < a->begin || p + bytes > a->begin + a->bytes) return false;
   std::memcpy(&now, p, std::min(bytes, sizeof now));
   return std::exchange(lane.spin_value, now) == now;
 }
@@ -71,10 +68,8 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     c.reader = thread;
     c.read_sync = clocks_[me.warp].now;
     c.read_atomic = false;
-    c.read_site = site;
   } else {
     if (async_.on()) return false;
-    if (c.reader == c.writer) c.read_site = site;
     const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_ ||
                                             (c.read_interval > interval_ && chunks_.empty()));
     if (!grid && c.read_interval != interval_) return false;
@@ -94,6 +89,7 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     c.read_atomic = false;
   }
   c.read_interval = interval_;
+  c.read_site = site;
   return true;
 }
 
@@ -241,9 +237,9 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
     contained_.before_access(&lane, c, bytes, structure());
     unsettled_ = !contained_.empty() || bad_index_.lane != nullptr;
   }
-  if ((how & kVolatile) != 0 && (how & kWrite) == 0) {
-    if (lane.looked(p, pc, looks_the_same(lane, executor_->host, c, bytes))) executor_->looked_again(p);
-  } else if ((how & kAtomic) == 0)
+  if ((how & kVolatile) != 0 && (how & kWrite) == 0)
+    lane.looked(p, pc, looks_the_same(lane, c, bytes));
+  else if ((how & kAtomic) == 0)
     lane.spins = 0;
   step(pc);
   Cell* cells;

@@ -8,7 +8,6 @@ namespace klab::simt {
 
 void Trace::joins(Executor& executor, GridRun& grid) {
   grid_ = &grid;
-  streams_ = grid.streams;
   own_profile_ = std::make_unique<Profile>(&grid);
   begins(executor, grid.session, own_profile_.get(), grid.launch);
   interval_ = grid.first_interval();

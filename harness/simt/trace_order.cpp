@@ -14,7 +14,6 @@ namespace klab::simt {
 /// Returns whether an access by `who` in that interval is ordered before the running thread's next access.
 bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return unordered_at(interval) == nullptr;
-  if (!of_host_.empty() && is_of_host(interval)) return true;
   if (const int rank = rank_of(interval); rank >= 0) {
     if (who == AsyncOrder::kSeveral) return readers_are_over(interval, sync);
     if (unsigned(rank) != rank_)
@@ -43,22 +42,17 @@ bool Trace::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   return sync < last;
 }
 
-bool Trace::is_of_host(uint32_t interval) const {
-  return std::ranges::any_of(of_host_,
-                             [=](const auto& one) { return interval >= one.first && interval < one.second; });
-}
-
 void Trace::launch_is_behind(uint32_t interval) {
   launch_first_ = all_over_before_ = interval;
-  if (streams_ != nullptr && !streams_->unordered.empty())
-    all_over_before_ = streams_->unordered.front().first;
+  if (in_streams != nullptr && !in_streams->unordered.empty())
+    all_over_before_ = in_streams->unordered.front().first;
 }
 
 /// Returns the work of another stream that an interval of an earlier launch belongs to, if nothing orders this launch
 /// behind it.
 const EarlierWork* Trace::unordered_at(uint32_t interval) const {
-  if (interval < all_over_before_ || streams_ == nullptr) return nullptr;
-  for (const EarlierWork& w : streams_->unordered)
+  if (interval < all_over_before_ || in_streams == nullptr) return nullptr;
+  for (const EarlierWork& w : in_streams->unordered)
     if (interval >= w.first && interval < w.end && !(w.until_wait && has_waited_for_launch())) return &w;
   return nullptr;
 }
@@ -227,7 +221,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   SplitCells& split = shared ? owner_->split_shared_ : grid_ != nullptr ? grid_->split : split_global_;
   const bool is_split =
       split.has(cell.split) && std::max(cell.write_interval, cell.read_interval) >= launch_first_;
-  if (cell.split != 0 && !is_split && streams_ != nullptr) {
+  if (cell.split != 0 && !is_split && in_streams != nullptr) {
     // Bytes of the word were accessed by earlier launches; whose was which is not known any more.
     if (cell.write_interval < launch_first_) cell.write_interval = 0;
     if (cell.read_interval < launch_first_) cell.read_interval = 0;
@@ -313,7 +307,6 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
   }
   const uint16_t now = clocks_[me.warp].now;
   if (c.read_interval == 0 || ordered(c.read_interval, c.reader, c.read_sync)) {
-    c.read_site = site;
     c.reader = thread;
     c.read_sync = now;
     c.read_atomic = atomic;
@@ -336,7 +329,6 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
       c.read_site = site;
       return;
     }
-    if (c.reader == c.writer) c.read_site = site;
     if (!same_block) {
       c.reader = Cell::kGrid;
     } else if (c.reader != Cell::kBlock) {
@@ -348,6 +340,7 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     c.read_volatile = c.read_volatile || only_volatile;
   }
   c.read_interval = interval_;
+  c.read_site = site;
 }
 
 void Trace::settle() {

@@ -81,7 +81,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
   } else if (const Allocation* a = global_at(p)) {
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
-  const bool other_block = is_of_another(interval) || thread == Cell::kGrid;
+  const bool other_block = is_of_another(interval);
   const std::string why = AsyncOrder::is_agent(thread) ? why_agent(AsyncOrder::kind_of(thread))
                           : other_block                ? " with nothing between the blocks that orders them"
                           : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
@@ -99,7 +99,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     f.kind = Kind::not_synchronized;
     f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +
              (with_writer ? " has written" : " has read") + " in another stream; nothing orders this launch" +
-             streams_->at + " behind it (cudaStreamWaitEvent, cudaStreamSynchronize)";
+             in_streams->at + " behind it (cudaStreamWaitEvent, cudaStreamSynchronize)";
     place(f, place_of(site));
     f = executor_->placed(std::move(f));
   } else if (comes_behind_me(interval)) {
