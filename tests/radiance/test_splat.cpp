@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/splat/gaussian_field.h"
 #include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/trainer.h"
 
@@ -196,6 +197,16 @@ TEST(Gaussians, StartSpreadOverALargeBox) {
   }
   EXPECT_NEAR(double(within), n * (1 + 1.0 / 8) / 2, 60) << "every second one, and an eighth of the others";
   EXPECT_GT(beyond, n / 4);
+}
+
+TEST(Density, TheLimitHoldsAtTheStartToo) {
+  GaussianConfig config;
+  config.initial = 800;
+  config.most = 500;
+  EXPECT_EQ(splat_options(config).initial, 500);
+  EXPECT_EQ(splat_options(config).density.most, 500);
+  config.budget = 600;  // what to grow to
+  EXPECT_EQ(splat_options(config).initial, 600);
 }
 
 TEST(Density, RespectsItsLimitAndBudget) {

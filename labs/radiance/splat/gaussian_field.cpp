@@ -67,7 +67,8 @@ class GaussianField : public FieldModel {
 
 SplatOptions splat_options(const GaussianConfig& c) {
   SplatOptions o;
-  o.initial = c.initial;
+  o.density.most = std::max(c.most, c.budget);
+  o.initial = std::min(c.initial, o.density.most);
   o.degree = int(c.sh_degree);
   o.ssim = c.ssim;
   o.position_rate = c.position_rate;
@@ -79,12 +80,12 @@ SplatOptions splat_options(const GaussianConfig& c) {
   o.background = c.background;
   o.density.threshold = c.threshold;
   o.density.budget = c.budget;
-  o.density.most = std::max({c.most, c.budget, c.initial});
   return o;
 }
 
 std::vector<PlannedCall> gaussian_calls(const GaussianConfig& c) {
-  const int64_t usual = std::max(c.initial, std::min(splat_options(c).density.most, int64_t{50000}));
+  const SplatOptions o = splat_options(c);
+  const int64_t usual = std::max(o.initial, std::min(o.density.most, int64_t{50000}));
   return splat_training_calls(usual, int(c.sh_degree), kUsualSide, kUsualSide);
 }
 

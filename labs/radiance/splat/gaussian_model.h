@@ -31,7 +31,7 @@ struct GaussianConfig {
 
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
-    visit("initial", c.initial, 1, 1e7, "Gaussians at the start");
+    visit("initial", c.initial, 1, 1e7, "Gaussians at the start, no more than most");
     visit("most", c.most, 1, 1e8, "Gaussians at any time");
     visit("budget", c.budget, 0, 1e8, "Gaussians to grow to, chosen by gradient alone; 0: by the threshold");
     visit("sh_degree", c.sh_degree, 0, 3, "degree of the spherical harmonics");
