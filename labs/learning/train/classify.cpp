@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -13,6 +12,7 @@
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
 #include "labs/learning/network/network_line.h"
+#include "labs/learning/train/end_signals.h"
 #include "labs/learning/train/predict.h"
 #include "labs/learning/train/report.h"
 
@@ -22,9 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
-
-volatile std::sig_atomic_t interrupted = 0;
-void on_interrupt(int) { interrupted = 1; }
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -192,9 +189,7 @@ int classify(ClassifyOptions o) {
   write_file(folder / "plan.json", to_json_text(plan));
   if (trainer.steps_done() > 0) fmt::print(words, "resumed   at step {}\n", trainer.steps_done());
 
-  interrupted = 0;
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  const EndSignals signals;
   const double earlier = curve.empty() ? 0 : curve.back().seconds;
   const auto begin = Clock::now();
   const int64_t first = trainer.steps_done();
@@ -202,7 +197,7 @@ int classify(ClassifyOptions o) {
   double loss = 0, shown = 0;
   Evaluation e;
   fmt::print(words, "epoch   seconds  loss, batches  loss, test   right\n");
-  while (trainer.steps_done() < trainer.steps() && interrupted == 0) {
+  while (trainer.steps_done() < trainer.steps() && !end_asked()) {
     loss += trainer.step();
     const int64_t per_epoch = trainer.steps_per_epoch(), done = trainer.steps_done();
     if (since(begin) - shown > 0.5) {
@@ -228,13 +223,13 @@ int classify(ClassifyOptions o) {
   progress.clear();
   const double seconds = since(begin);
   const int64_t steps = trainer.steps_done() - first;
-  if (interrupted != 0)
+  if (end_asked())
     trainer.save(folder / "checkpoint.safetensors",
                  {{"curve", as_json(curve).dump()}, {"plan", to_json_text(plan)}});
   e = trainer.evaluate(data.test);
   const Profile profile = trainer.profile();
   std::vector<PlanRung> ladder;
-  if (o.ladder && interrupted == 0) ladder = climb(trainer, plan, times, folder);
+  if (o.ladder && !end_asked()) ladder = climb(trainer, plan, times, folder);
 
   save_network(folder / "model.safetensors", trainer.network(), nullptr, words_of_model(data, o.trainer));
   const bool wrong = save_wrong(folder / "wrong.png", data.test, e, 100);
@@ -275,7 +270,7 @@ int classify(ClassifyOptions o) {
                100 * e.accuracy(), data.test.count(), trainer.steps_done(), earlier + seconds,
                (folder / "report.html").string());
   }
-  return interrupted != 0 ? 130 : 0;
+  return end_asked() ? 130 : 0;
 }
 
 }  // namespace klab::learning

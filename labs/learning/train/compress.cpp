@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -13,32 +11,16 @@
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/packed_tensors.h"
+#include "harness/records/trial_file.h"
 #include "harness/report/table.h"
 #include "labs/learning/network/network_line.h"
+#include "labs/learning/train/end_signals.h"
 #include "labs/learning/train/predict.h"
 
 namespace klab::learning {
 namespace {
 
 namespace fs = std::filesystem;
-
-volatile std::sig_atomic_t end_asked = 0;
-void ask_for_end(int) { end_asked = 1; }
-
-/// Listens for SIGINT and SIGTERM while it lives.
-class EndSignals {
- public:
-  EndSignals() {
-    end_asked = 0;
-    old_ = {std::signal(SIGINT, ask_for_end), std::signal(SIGTERM, ask_for_end)};
-  }
-  ~EndSignals() { std::signal(SIGINT, old_[0]), std::signal(SIGTERM, old_[1]); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
- private:
-  std::array<void (*)(int), 2> old_{};
-};
 
 std::span<float> numbers_of(const Tensor& t) { return {t.value, size_t(t.size())}; }
 
@@ -69,7 +51,7 @@ std::map<std::string, std::string> words_in(const fs::path& file) {
   return words;
 }
 
-/// Returns the students's layers: a width alone is that of one hidden layer.
+/// Returns the student's layers: a width alone is that of one hidden layer.
 std::string student_line(const std::string& given, int64_t classes) {
   const bool width = !given.empty() && given.find_first_not_of("0123456789") == std::string::npos;
   return width ? fmt::format("{}, {}", given, classes) : given;
@@ -147,7 +129,7 @@ bool teach(Classifier& teacher, const CompressOptions& o, const Dataset& data, T
   student.use(Plan::fixed(plan_ids(o.plan, calls), o.plan, calls, times));
   Progress progress;
   while (student.steps_done() < student.steps()) {
-    if (end_asked != 0) return false;
+    if (end_asked()) return false;
     student.step();
     progress.show(fmt::format("student   step {} of {}", student.steps_done(), student.steps()));
   }
@@ -196,13 +178,12 @@ int compress_network(CompressOptions o) {
   std::unique_ptr<Classifier> student;
   std::map<std::string, std::string> words = words_in(file);
   if (trainer) {
-    const fs::path trial = o.out.string() + ".trial";
-    if (!teach(teacher, o, data, *trainer, times, trial)) return ended();
-    student = std::make_unique<Classifier>(trial, o.batch);
+    const TrialFile trial(o.out);
+    if (!teach(teacher, o, data, *trainer, times, trial.path())) return ended();
+    student = std::make_unique<Classifier>(trial.path(), o.batch);
     use_plan(*student, o.plan, times);
-    words = words_in(trial);
-    const auto bytes = int64_t(fs::file_size(trial));
-    fs::remove(trial);
+    words = words_in(trial.path());
+    const auto bytes = int64_t(fs::file_size(trial.path()));
     if (o.prune > 0) stages.add("student", student->network(), bytes, student->evaluate(data.test));
   }
   Classifier& model = student ? *student : teacher;
@@ -210,7 +191,7 @@ int compress_network(CompressOptions o) {
   if (o.prune > 0)
     for (const Tensor* t : weights_of(model.network()))
       if (!is_kept(o, t->name)) prune_smallest(numbers_of(*t), group_of(t->dims), o.prune);
-  if (end_asked != 0) return ended();
+  if (end_asked()) return ended();
   save_network(o.out, model.network(), nullptr, words, o.prune > 0);
   Classifier written(o.out, o.batch);
   use_plan(written, o.plan, times);

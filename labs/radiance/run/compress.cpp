@@ -10,6 +10,7 @@
 
 #include "harness/records/atomic_file.h"
 #include "harness/records/packed_tensors.h"
+#include "harness/records/trial_file.h"
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/picture_maker.h"
@@ -23,22 +24,6 @@ namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A file next to the result that is gone at the end of a scope.
-class TrialFile {
- public:
-  explicit TrialFile(const fs::path& result) : path_(result.string() + ".trial") {}
-  ~TrialFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  TrialFile(const TrialFile&) = delete;
-  TrialFile& operator=(const TrialFile&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Scores the stages of a model, a row for each.
 class Stages {
