@@ -12,7 +12,7 @@ namespace klab::simt {
 namespace {
 
 constexpr size_t kAlign = 1024;   // of swizzled tiles
-constexpr size_t kBehind = 4096;  // bytes behind a kept piece that are nobody's
+constexpr size_t kBehind = 4096;  // unused bytes behind each kept piece
 
 /// The traces of this host thread's clusters, by rank.
 Trace& trace_of_rank(unsigned rank) {

@@ -8,8 +8,8 @@ trap 'rm -rf "$tmp"' EXIT
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
-mkdir -p "$tmp/root/kernels/one/cpu" "$tmp/root/kernels/one/cuda"
-cat >"$tmp/root/kernels/one/cpu/02_fast.cpp" <<'RUNG'
+mkdir -p "$tmp/tree/kernels/one/cpu" "$tmp/tree/kernels/one/cuda"
+cat >"$tmp/tree/kernels/one/cpu/02_fast.cpp" <<'RUNG'
 // one.cpu.02_fast: adds.
 //
 // CHANGE    nothing.
@@ -27,12 +27,12 @@ KLAB_VARIANT(One, {.run = run,
                    .expect = {.shape = {1, 2}, .over_parent = 2},
                    .was = {"03_old"}});
 RUNG
-sed 's/one.cpu/one.cuda/' "$tmp/root/kernels/one/cpu/02_fast.cpp" >"$tmp/root/kernels/one/cuda/02_fast.cu"
+sed 's/one.cpu/one.cuda/' "$tmp/tree/kernels/one/cpu/02_fast.cpp" >"$tmp/tree/kernels/one/cuda/02_fast.cu"
 
 make() {  # name, then the lines of the mutant
   local name=$1; shift
   printf '%s\n' "$@" >"$tmp/$name.hunks"
-  "$tool" "$tmp/root" "$tmp/$name.hunks" "$tmp/$name.cpp" "$tmp/$name.d" 2>"$tmp/err"
+  "$tool" "$tmp/tree" "$tmp/$name.hunks" "$tmp/$name.cpp" "$tmp/$name.d" 2>"$tmp/err"
 }
 head=("// one.cpu.70_wrong: forgets." "// Must be caught as Fault::wrong_value: one.")
 
@@ -60,8 +60,8 @@ make 71_set "${head[@]}" "rung one.cuda.02_fast" "registers {.run = run}" || fai
 grep -qx "KLAB_VARIANT(One, {.run = run});" "$tmp/71_set.cpp" || fail "a CUDA mutant is not registered as it says"
 
 # A part that rungs share stands in place of its include, and hunks change it.
-printf '// The part of one.cpu.02_fast.\n//\n// Included in place.\n\nvoid first() {}\n' >"$tmp/root/kernels/one/cpu/02_fast-inl.h"
-sed 's|^void run|#include "kernels/one/cpu/02_fast-inl.h"\n\n&|; s/02_fast: adds/03_both: adds/' "$tmp/root/kernels/one/cpu/02_fast.cpp" >"$tmp/root/kernels/one/cpu/03_both.cpp"
+printf '// The part of one.cpu.02_fast.\n//\n// Included in place.\n\nvoid first() {}\n' >"$tmp/tree/kernels/one/cpu/02_fast-inl.h"
+sed 's|^void run|#include "kernels/one/cpu/02_fast-inl.h"\n\n&|; s/02_fast: adds/03_both: adds/' "$tmp/tree/kernels/one/cpu/02_fast.cpp" >"$tmp/tree/kernels/one/cpu/03_both.cpp"
 make 73_part "${head[@]}" "rung one.cpu.03_both" "@@" "-void first() {}" "+void first() { wrong(); }" || { cat "$tmp/err"; fail "a hunk in a part"; }
 grep -qx "void first() { wrong(); }" "$tmp/73_part.cpp" || fail "the part is not changed"
 grep -q "02_fast-inl.h\|The part of" "$tmp/73_part.cpp" && fail "the part is not in place"

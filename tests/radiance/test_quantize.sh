@@ -56,11 +56,11 @@ compress() {  # out, most share of the bytes, most dB lost, arguments...
   echo "compress $*: $now dB of $floats, $(size $out.safetensors) bytes"
   awk -v a="$floats" -v b="$now" -v lost="$lost" 'BEGIN { exit !(a - b < lost && b > 10) }' || fail "compress $*: loses too much: $now of $floats dB"
 }
-compress half 0.6 7 --prune 0.5
-compress half8 0.25 7 --prune 0.5 --format int8
+compress half 0.6 6.5 --prune 0.5
+compress half8 0.25 6.5 --prune 0.5 --format int8
 compress whole 0.995 2 --prune 0.3 --keep hash_table,color.2 --format f16
 grep -q '"floats":"hash_table,color.2"' whole.safetensors || fail "does not say what stayed floats"
-compress chosen 1.01 3 --prune 0.5 --keep auto
+compress chosen 0.75 3 --prune 0.5 --keep auto
 grep -q 'compressed alone' chosen.txt || { cat chosen.txt; fail "does not say what each tensor costs"; }
 compress student 0.6 6 --distill width=16,levels=3 --steps 300
 grep -aqE 'levels[\\]*": ?3\b' student.safetensors || { head -c 1500 student.safetensors | strings; fail "the student has other levels"; }
@@ -106,5 +106,5 @@ refused '"hash_table" is I8' eval other.safetensors built-in
 sed 's/"density.0.scale"/"density.0.sca1e"/' int8.safetensors >other.safetensors
 refused 'needs the tensor "density.0.scale".*klab quantize' eval other.safetensors built-in
 sed 's/"hash_table.kept"/"hash_tab1e.kept"/' half.safetensors >other.safetensors
-refused 'tensor "hash_table" is F32\|holds less than its config says' eval other.safetensors built-in
+refused 'holds less than its config says' eval other.safetensors built-in
 echo "ok"
