@@ -73,7 +73,7 @@ std::vector<std::string> objects_of(const Selected& s) {
   for (const Variant* v : s.variants) parts.push_back("/" + source_path(*v) + ".o");
   for (const std::string& op : {s.op->op.name, s.op->op.forward}) {
     if (op.empty()) continue;
-    parts.push_back("/reference/" + op + "/");
+    parts.push_back("_reference_" + op + ".dir/");
     for (const Variant* v : variants_of(op)) parts.push_back("/" + source_path(*v) + ".o");
   }
   return parts;
