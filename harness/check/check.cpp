@@ -105,6 +105,8 @@ enum class ShapeKind {
 };
 
 // The last is smaller and larger than those before it: what was made for another number is too much and too little.
+constexpr int kThreadsWatched = 3;
+constexpr double kThreadsWatchedBelow = 3e7;
 constexpr int kNumbersOfThreads[] = {5, 1, 3, 2}, kManyThreads = 65;
 
 // One shape of the check, its inputs and references shared by all variants.
@@ -170,11 +172,13 @@ class ShapeCheck {
   void check_threads(Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_,
                 offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
+    int seen = 1;
     for (const int threads : kNumbersOfThreads) {
       if (!supports(*progress.variant, threads)) continue;
       trial.with_threads(threads);
       if (auto failure = run(trial, givens_.front(), progress, true))
         return progress.result.failures.push_back(std::move(*failure));
+      if (trial.threads_seen() > 1) seen = std::max(seen, trial.threads_seen());
       if (trial.threads_seen() > 1 || threads != kNumbersOfThreads[0]) continue;
       // It may still ask how many there are. Arrays with a place for each thread have 8, 16 or 64 of them.
       if (!supports(*progress.variant, kManyThreads)) return;
@@ -183,6 +187,25 @@ class ShapeCheck {
         progress.result.failures.push_back(std::move(*failure));
       return;
     }
+    if (seen > 1 && progress.variant->watched && uses(Detector::thread_races)) watch_threads(progress);
+  }
+
+  // One run in which each access is seen. It takes some hundred times as long.
+  void watch_threads(Progress& progress) {
+    if (work_ > kThreadsWatchedBelow) {
+      progress.result.note =
+          "its threads were not watched: too much work at the smallest size that is divided";
+      return;
+    }
+    Variant form = *progress.variant;
+    form.bind = form.watched;
+    Trial trial(op_.op, form, shape_, specs_, offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
+    trial.with_threads(kThreadsWatched);
+    if (!supports(form, kThreadsWatched)) return;
+    if (auto failure = trial.race(givens_.front()))
+      progress.result.failures.push_back(std::move(*failure));
+    else
+      progress.result.note = "threads watched, no race";
   }
 
   void check(Progress& progress) {
@@ -467,6 +490,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   std::vector<Progress> progress;
   if (std::ranges::any_of(variants, [](const Variant* v) { return is_cuda(*v); }))
     simt::load_traced_variants();
+  load_watched_rungs();
   for (const Variant* v : variants)
     progress.push_back({.variant = v, .result = {.variant = v->id}, .bias = {}});
 

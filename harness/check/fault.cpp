@@ -40,6 +40,8 @@ const char* name_of(Fault fault) {
       return "ends the process";
     case Fault::endless:
       return "does not end";
+    case Fault::race:
+      return "race of threads";
     case Fault::relation:
       return "outputs that contradict each other";
     case Fault::finding:

@@ -24,6 +24,7 @@ enum class Fault {
   threw,     // an exception left the variant
   ended,     // it ended the process: exit(), _exit()
   endless,   // it did not come back within the time that one call may take
+  race,      // two threads touch the same bytes, one of them writes, and nothing orders them
   relation,  // outputs that contradict each other, each within its own bound
   finding,   // the host executor of CUDA saw something illegal (harness/simt/finding.h)
 };

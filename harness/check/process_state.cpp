@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -450,6 +452,18 @@ int setpriority(__priority_which_t which, id_t who, int value) __THROW {
   static const auto set = reinterpret_cast<Set>(dlsym(RTLD_NEXT, "setpriority"));
   ++klab::nice_requests;
   return set(which, who, value);
+}
+
+long syscall(long number, ...) __THROW {
+  va_list list;
+  va_start(list, number);
+  long given[6];
+  for (long& value : given) value = va_arg(list, long);
+  va_end(list);
+  using Call = long (*)(long, long, long, long, long, long, long);
+  static const auto call = reinterpret_cast<Call>(dlsym(RTLD_NEXT, "syscall"));
+  if (number == SYS_setpriority) ++klab::nice_requests;
+  return call(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }
 
 int nice(int by) __THROW {

@@ -112,6 +112,9 @@ class Trial {
     missing_ = runs_;
   }
 
+  /// Runs the variant once, in a form whose accesses are seen, and returns the first race of its threads; nothing else is judged.
+  std::optional<Failure> race(const Given& given);
+
   /// The threads that worked at once in the last run of a CPU variant; 1 where they are not watched.
   int threads_seen() const { return threads_seen_; }
 
@@ -138,6 +141,7 @@ class Trial {
   std::optional<Failure> call_on_cpu(const Given& given);
   std::optional<Failure> call_on_cpu_once(const Given& given, Outside& outside);
   std::optional<Failure> touched(const std::vector<MemoryFault>& faults, const Given& given) const;
+  void say_where(const void* address, int bytes, Failure& failure) const;
   std::optional<Failure> works_on(const std::string& how, const Given& given);
   std::optional<Failure> left_behind(int threads, const Given& given, Outside& outside);
   std::optional<Failure> never_written(const Given& given) const;

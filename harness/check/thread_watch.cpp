@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "harness/check/detectors.h"
+#include "harness/check/thread_races.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KLAB_WATCHES_THREADS 0
@@ -187,11 +188,14 @@ struct Start {
   Function function;
   void* argument;
   klab::Tally* tally;
+  klab::ThreadClock* clock;
 };
 
 struct Ending {
   klab::Tally* tally;
+  klab::ThreadClock* clock;
   ~Ending() {
+    klab::end_thread(clock);
     tally->end();
     if (tally != &klab::own) return;
     klab::own_nanoseconds += klab::processor_nanoseconds();
@@ -203,8 +207,10 @@ struct Ending {
 void* counted(void* given) {
   const Start start = *static_cast<Start*>(given);
   delete static_cast<Start*>(given);
-  const Ending ending{start.tally};  // also where the thread ends by pthread_exit() or is canceled
+  const Ending ending{start.tally,
+                      start.clock};  // also where the thread ends by pthread_exit() or is canceled
   klab::counts_as_working = start.tally == &klab::own;
+  klab::begin_thread(start.clock);
   return start.function(start.argument);
 }
 
@@ -228,13 +234,17 @@ class Region {
       ++members_;
       klab::working.begin();
     }
-    body_(data_);
+    {
+      const klab::RegionMember member(clock_);
+      body_(data_);
+    }
     if (first) klab::counts_as_working = false;
   }
 
   void (*body_)(void*);
   void* data_;
   std::atomic<int> members_{0};
+  klab::RegionClock clock_;
 };
 
 template <class Enter>
@@ -288,8 +298,10 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   using Create = int (*)(pthread_t*, const pthread_attr_t*, Function, void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   klab::Tally& tally = klab::tally_of(function);
-  auto* start = new (std::nothrow) Start{function, argument, &tally};
+  auto* start = new (std::nothrow) Start{function, argument, &tally, nullptr};
   if (start == nullptr) return EAGAIN;
+  klab::ThreadClock* const clock = &tally == &klab::own ? klab::clock_for_thread() : nullptr;
+  start->clock = clock;
   tally.begin();
   if (&tally == &klab::own) klab::working.begin();
   const int error = create(thread, attributes, counted, start);
@@ -297,6 +309,8 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
     tally.end();
     if (&tally == &klab::own) klab::working.end();
     delete start;
+  } else if (clock != nullptr) {
+    klab::thread_started(*thread, clock);
   }
   klab::Caller& caller = klab::caller;
   if (caller.is && error == 0 && klab::own.alive >= klab::asked_for) {
@@ -312,6 +326,8 @@ extern "C" int pthread_join(pthread_t thread, void** result) {
   klab::Caller& caller = klab::caller;
   if (caller.is && std::exchange(caller.has_started_all, false))
     caller.worked = std::max(caller.worked, klab::processor_nanoseconds() - caller.started_at);
-  return join(thread, result);
+  const int error = join(thread, result);
+  if (error == 0) klab::thread_joined(thread);
+  return error;
 }
 #endif

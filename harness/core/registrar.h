@@ -110,13 +110,15 @@ struct VariantSpec {
 };
 
 /// How this file is being compiled.
-enum class Form { cpu, host, host_traced, device };
+enum class Form { cpu, cpu_watched, host, host_traced, device };
 #if defined(KLAB_SIMT_TRACED)
 inline constexpr Form this_form = Form::host_traced;
 #elif defined(KLAB_SIMT)
 inline constexpr Form this_form = Form::host;
 #elif defined(__CUDACC__)
 inline constexpr Form this_form = Form::device;
+#elif defined(KLAB_CPU_WATCHED)
+inline constexpr Form this_form = Form::cpu_watched;
 #else
 inline constexpr Form this_form = Form::cpu;
 #endif

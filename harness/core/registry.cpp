@@ -68,7 +68,14 @@ void require_own_names(const Variant& fresh) {
 
 /// Merges another form of the same CUDA file into `known`. Returns false if it is another variant.
 bool join(Variant& known, Variant& other) {
-  if (known.backend != "cuda" || known.file != other.file || known.line != other.line) return false;
+  if (known.file != other.file || known.line != other.line) return false;
+  if (known.backend == "cpu" && bool(known.watched) != bool(other.watched)) {
+    // The plain form decides everything else, whichever comes first.
+    if (known.watched) std::swap(known, other);
+    known.watched = std::move(other.watched);
+    return true;
+  }
+  if (known.backend != "cuda") return false;
   // Only the module compiled for the GPU knows the requirements there, for example a library.
   const bool on_host = known.host || known.host_traced, on_device = bool(known.device);
   if (on_device != bool(other.device) && on_host != on_device)
@@ -165,6 +172,7 @@ void register_variant(const Registration& r) {
   };
   if (r.form == Form::cpu) v.function = r.run;
   Variant::Bind Variant::*slot = r.form == Form::cpu           ? &Variant::bind
+                                 : r.form == Form::cpu_watched ? &Variant::watched
                                  : r.form == Form::host        ? &Variant::host
                                  : r.form == Form::host_traced ? &Variant::host_traced
                                                                : &Variant::device;

@@ -46,6 +46,8 @@ struct Variant {
   /// Binds a shape and pointers (in the contract's order) to a callable. The pointers must outlive it.
   using Bind = std::function<std::function<void()>(ShapeView, std::span<void* const>)>;
   Bind bind;  // takes host pointers
+  /// A CPU variant compiled so that each access of its threads is seen (harness/check/thread_races.h); empty: there is no such form.
+  Bind watched;
   /// VariantSpec<Contract>::run of a CPU variant; null for all others. klab::call() restores its type.
   Untyped function = nullptr;
   /// CUDA variants: the forms the file was compiled in, each called with pointers of its device. The host

@@ -5,6 +5,7 @@
 
 #include "harness/simt/entered.h"
 #include "harness/simt/executor.h"
+#include "harness/simt/host_threads.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/trace.h"
 
@@ -15,6 +16,8 @@ using klab::simt::running;
 inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
   using namespace klab::simt;
   if (running == nullptr || running->lane == nullptr) {
+    if (HostThreads* const threads = listening())
+      return threads->access(p, bytes, (how & kWrite) != 0, (how & (kAtomic | kStrong)) != 0, pc);
     const auto* c = static_cast<const char*>(p);
     if (host_touch != nullptr && (is_device(p) || (c >= watched_begin && c < watched_end) ||
                                   (c >= unwritten_begin.load(std::memory_order_relaxed) &&
@@ -56,7 +59,32 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
   running->aggregate.bytes = 0;
 }
 
+/// An atomic operation with its memory order, for threads of the host: from its begin to its end.
+class Ordered {
+ public:
+  Ordered(const volatile void* p, bool reads, bool writes, int order)
+      : threads_(klab::simt::running == nullptr ? klab::simt::listening() : nullptr),
+        p_(const_cast<const void*>(p)),
+        reads_(reads),
+        order_(order) {
+    if (threads_ != nullptr) threads_->before_atomic(p_, writes, order);
+  }
+  ~Ordered() {
+    if (threads_ != nullptr) threads_->after_atomic(p_, reads_, order_);
+  }
+  Ordered(const Ordered&) = delete;
+  Ordered& operator=(const Ordered&) = delete;
+
+ private:
+  klab::simt::HostThreads* threads_;
+  const void* p_;
+  bool reads_;
+  int order_;
+};
+
 }  // namespace
+
+constinit std::atomic<klab::simt::HostThreads*> klab::simt::host_threads{nullptr};
 
 #define KLAB_HOOKS(bytes)                                                                              \
   void __tsan_read##bytes(void* p) { seen_plainly<bytes, false>(p, __builtin_return_address(0)); }     \
@@ -83,35 +111,41 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
 // Atomic operations in the source itself (guards of static variables use them).
 // NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses is not a type.
 #define KLAB_ATOMIC_UPDATE(bits, T, name)                                        \
-  T __tsan_atomic##bits##_##name(volatile T* p, T v, int) {                      \
+  T __tsan_atomic##bits##_##name(volatile T* p, T v, int order) {                \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic, \
          __builtin_return_address(0));                                           \
+    const Ordered ordered(p, true, true, order);                                 \
     return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                              \
   }
 #define KLAB_ATOMICS(bits, T)                                                                            \
-  T __tsan_atomic##bits##_load(const volatile T* p, int) {                                               \
+  T __tsan_atomic##bits##_load(const volatile T* p, int order) {                                         \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile | klab::simt::kStrong,  \
          __builtin_return_address(0));                                                                   \
+    const Ordered ordered(p, true, false, order);                                                        \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
   }                                                                                                      \
-  void __tsan_atomic##bits##_store(volatile T* p, T v, int) {                                            \
+  void __tsan_atomic##bits##_store(volatile T* p, T v, int order) {                                      \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile | klab::simt::kStrong, \
          __builtin_return_address(0));                                                                   \
+    const Ordered ordered(p, false, true, order);                                                        \
     __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
   }                                                                                                      \
-  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                            \
+  T __tsan_atomic##bits##_exchange(volatile T* p, T v, int order) {                                      \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
          __builtin_return_address(0));                                                                   \
+    const Ordered ordered(p, true, true, order);                                                         \
     return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                                  \
   }                                                                                                      \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {         \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int order, int) {   \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
          __builtin_return_address(0));                                                                   \
+    const Ordered ordered(p, true, true, order);                                                         \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
   }                                                                                                      \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int, int) {           \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int order, int) {     \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
          __builtin_return_address(0));                                                                   \
+    const Ordered ordered(p, true, true, order);                                                         \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
   }                                                                                                      \
   KLAB_ATOMIC_UPDATE(bits, T, fetch_add)                                                                 \
@@ -123,7 +157,10 @@ inline void seen_in_pieces(void* p, size_t bytes, uint8_t how, const void* pc) {
 // NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
-void __tsan_atomic_thread_fence(int) {}
+void __tsan_atomic_thread_fence(int order) {
+  if (klab::simt::HostThreads* const threads = klab::simt::listening()) threads->fence();
+  __atomic_thread_fence(order);
+}
 void __tsan_atomic_signal_fence(int) {}
 KLAB_ATOMICS(8, uint8_t)
 KLAB_ATOMICS(16, uint16_t)

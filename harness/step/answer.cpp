@@ -72,6 +72,7 @@ Outcome outcome_of(const Failure& f) {
     case Fault::nondeterministic:
       return Outcome::nondeterministic;
     case Fault::threads:
+    case Fault::race:
     case Fault::late:
     case Fault::state:
       return Outcome::unsafe;
@@ -147,6 +148,7 @@ class Check {
         compile_work(step_, source_, folder_.path(),
                      {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
                       .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); },
+                      .watched = !options_.variant,
                       .lines = !options_.variant,
                       .automatic = ""});
     for (const std::string& file : answer_.compiled.includes)

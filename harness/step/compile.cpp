@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "harness/check/thread_races.h"
 #include "harness/core/build_info.h"
 #include "harness/core/instruction_sets.h"
 #include "harness/core/source.h"
@@ -21,7 +22,9 @@ namespace klab {
 namespace {
 namespace fs = std::filesystem;
 
-enum class Built { cpu, host, host_traced };
+enum class Built { cpu, cpu_watched, host, host_traced };
+
+bool for_cpu(Built form) { return form == Built::cpu || form == Built::cpu_watched; }
 
 /// Returns the command that compiled that form of a variant's file, as CMake recorded it next to this program
 /// (for tests: above it).
@@ -41,7 +44,7 @@ std::vector<std::string> recorded_command(const Variant& v, Built form) {
     const std::string command = entry.at("command");
     const bool traced = command.find("-DKLAB_SIMT_TRACED=1") != std::string::npos;
     const bool simt = command.find("-DKLAB_SIMT=1") != std::string::npos;
-    if (simt != (form != Built::cpu) || traced != (form == Built::host_traced)) continue;
+    if (simt != !for_cpu(form) || traced != (form == Built::host_traced)) continue;
     return split_command(command);
   }
   throw std::runtime_error("compile_commands.json has no command for " + end + ": configure klab again");
@@ -105,6 +108,12 @@ std::vector<std::string> files_in_rule(const std::string& rule) {
 
 bool is_gnu() { return build_info().compiler.rfind("GNU", 0) == 0; }
 
+/// Returns whether a source may start threads.
+bool starts_threads(const std::string& source) {
+  static const std::regex words(R"(\b(omp|pthread\w*)\b|<(thread|future|execution)>|/threads\.h")");
+  return std::regex_search(source, words);
+}
+
 class Compilation {
  public:
   Compilation(const Step& step, fs::path source, fs::path folder, const CompileOptions& options)
@@ -112,7 +121,10 @@ class Compilation {
 
   /// Compiles and links one form.
   Compiled make(Built form) {
-    const std::string stem = form == Built::cpu ? "work" : form == Built::host ? "work_host" : "work_traced";
+    const std::string stem = form == Built::cpu           ? "work"
+                             : form == Built::cpu_watched ? "work_watched"
+                             : form == Built::host        ? "work_host"
+                                                          : "work_traced";
     const fs::path object = folder_ / (stem + ".o"), module = folder_ / (stem + ".so");
     const fs::path info = folder_ / (stem + ".loops");
     auto command = flags_of(recorded_command(*step_.own, form));
@@ -128,6 +140,10 @@ class Compilation {
       command.push_back("-g1");
       take_headers_of_steps(command);
     }
+    // One access of the source is one of the object, as nearly as GCC does it, and each comes to harness/simt/hooks.cpp.
+    if (form == Built::cpu_watched)
+      command.insert(command.end(),
+                     {"-O1", "-g1", "-fsanitize=thread", "-fno-tree-vectorize", "-DKLAB_CPU_WATCHED=1"});
     if (!options_.automatic.empty()) command.push_back("-ftrivial-auto-var-init=" + options_.automatic);
     const bool loops = form == Built::cpu && is_gnu() && options_.automatic.empty();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
@@ -143,13 +159,12 @@ class Compilation {
       std::ostringstream text;
       text << in.rdbuf();
       result.loops = loops_in(text.str(), source_.string(), read_text(source_));
-    } else if (form == Built::cpu) {
+    } else if (for_cpu(form)) {
       result.loops_unknown = "what a compiler makes of loops is shown with GCC";
     }
     std::vector<std::string> link = {compiler, "-shared", "-o", module.string(), object.string()};
-    if (form == Built::cpu)
-      link.emplace_back("-fopenmp");
-    else
+    if (for_cpu(form)) link.emplace_back("-fopenmp");
+    if (form != Built::cpu)
       link.insert(link.end(),
                   {"-fPIC", "-fvisibility=hidden", (klab_home() / "harness/simt/anchor.cpp").string()});
     Compiled linked = run(link);
@@ -197,9 +212,19 @@ class Compilation {
 Compiled compile_work(const Step& step, const fs::path& source, const fs::path& folder,
                       const CompileOptions& options) {
   Compilation compilation(step, fs::absolute(source), folder, options);
-  if (!step.cuda()) return compilation.make(Built::cpu);
-  recorded_command(*step.own, Built::host);  // throws here rather than in the thread
   Compiled plain;
+  if (!step.cuda()) {
+    if (!options.watched || !is_gnu() || !races_are_watched() || !starts_threads(read_text(source)))
+      return compilation.make(Built::cpu);
+    recorded_command(*step.own, Built::cpu);  // throws here rather than in the thread
+    std::thread beside([&] { plain = compilation.make(Built::cpu); });
+    const Compiled watched = compilation.make(Built::cpu_watched);
+    beside.join();
+    plain.seconds = std::max(plain.seconds, watched.seconds);
+    if (plain.good && watched.good) plain.modules.push_back(watched.modules.front());
+    return plain;
+  }
+  recorded_command(*step.own, Built::host);  // throws here rather than in the thread
   std::thread beside([&] { plain = compilation.make(Built::host); });
   Compiled traced = compilation.make(Built::host_traced);
   beside.join();

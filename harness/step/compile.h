@@ -25,18 +25,20 @@ struct Compiled {
   bool good = false;
   std::string message;  // the compiler's messages, with file names as the learner knows them
   double seconds = 0;
-  std::vector<std::filesystem::path> modules;  // CPU: one; CUDA: plain and traced
-  std::vector<LoopNote> loops;                 // for CPU code, if the compiler reports loops
-  std::string loops_unknown;                   // reason why there are none
-  Ended::How how = Ended::How::exited;         // of the compiler
-  std::vector<std::string> includes;           // files that the source includes, but the system's
-  std::string object;                          // digest of the machine code without debug information
+  // CPU: one, and where it starts threads a second one, in which their accesses are seen; CUDA: plain and traced.
+  std::vector<std::filesystem::path> modules;
+  std::vector<LoopNote> loops;          // for CPU code, if the compiler reports loops
+  std::string loops_unknown;            // reason why there are none
+  Ended::How how = Ended::How::exited;  // of the compiler
+  std::vector<std::string> includes;    // files that the source includes, but the system's
+  std::string object;                   // digest of the machine code without debug information
 };
 
 struct CompileOptions {
   ProcessLimits limits{.seconds = 120, .bytes = 0};
   /// Wraps each command before it runs; empty: runs it unchanged.
   std::function<std::vector<std::string>(const std::vector<std::string>&)> wrap;
+  bool watched = false;   // of a file that starts threads: also the form in which races are looked for
   bool lines = false;     // with line numbers, so that a crash can be located
   std::string automatic;  // "zero" or "pattern": what automatic variables hold before they are set
 };

@@ -52,8 +52,8 @@ void say(const Json& line) {
 /// Loads the modules; the variant in them registers itself.
 void load(const Step& step, const std::vector<std::string>& modules) {
   for (size_t k = 0; k < modules.size(); ++k) {
-    if (step.cuda())
-      simt::load_module(modules[k], k == 1);
+    if (step.cuda() || k == 1)
+      simt::load_module(modules[k], step.cuda() && k == 1);
     else if (dlopen(modules[k].c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
       throw std::runtime_error(dlerror());
   }

@@ -14,7 +14,7 @@ namespace klab {
 /// Input of the judging process.
 struct JudgeJob {
   std::string step;                  // name of the step
-  std::vector<std::string> modules;  // CPU: one; CUDA: plain and traced
+  std::vector<std::string> modules;  // as Compiled has them
   uint64_t seed = 1;
   int threads = 0;
   bool time = true;

@@ -85,6 +85,8 @@ TEST(FromOutside, AKernelThatChangesItsNiceValueIsNamed) {
   expect_named(checked_with([&] { setpriority(PRIO_PROCESS, 0, before + 1); }), "the nice value");
   expect_named(checked_with([] { syscall(SYS_setpriority, PRIO_PROCESS, 0, nice_now() + 1); }),
                "the nice value");
+  const int now = nice_now();
+  expect_named(checked_with([&] { syscall(SYS_setpriority, PRIO_PROCESS, 0, now + 1); }), "the nice value");
 }
 
 class Cores : public testing::Test {

@@ -1,0 +1,65 @@
+// The watched run of a CPU variant's threads: what thread_races.h has seen, in the words of a check.
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "harness/check/detectors.h"
+#include "harness/check/run_case.h"
+#include "harness/check/thread_races.h"
+#include "harness/simt/modules.h"
+
+namespace klab {
+namespace {
+
+/// "read at kernels/sum/cpu/02_threads.cpp:31"
+std::string did(const ThreadRace::Side& side) {
+  const simt::SourceLine line = simt::source_of(side.pc);
+  const char* how = side.atomic ? (side.write ? "changed atomically" : "read atomically")
+                                : (side.write ? "written" : "read");
+  return line.line > 0 ? fmt::format("{} at {}:{}", how, line.file, line.line) : how;
+}
+
+}  // namespace
+
+void load_watched_rungs() {
+  static const bool done = [] {
+    if (const char* path = std::getenv("KLAB_WATCHED_RUNGS");
+        path != nullptr && *path != '\0' && races_are_watched())
+      simt::load_module(path, false);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+void Trial::say_where(const void* address, int bytes, Failure& failure) const {
+  const auto* at = static_cast<const char*>(address);
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const auto* begin = tensors_[k].as<const char>();
+    if (at < begin || at >= begin + tensors_[k].bytes()) continue;
+    failure.tensor = specs_[k].name;
+    failure.index = index_text((at - begin) / size_of(specs_[k].element), specs_[k].dims);
+    return;
+  }
+  failure.note = fmt::format("{} bytes of the variant's own memory: ", bytes);
+}
+
+std::optional<Failure> Trial::race(const Given& given) {
+  prepare(given);
+  std::optional<ThreadRace> seen;
+  Outside outside;
+  {
+    const RaceWatch watch;
+    // What else it does wrong is seen in the usual form, which has passed.
+    static_cast<void>(call_on_cpu_once(given, outside));
+    seen = watch.first();
+  }
+  if (!seen) return std::nullopt;
+  Failure failure{.fault = Fault::race};
+  say_where(seen->address, seen->bytes, failure);
+  failure.note += fmt::format("{} by one thread and {} by another, and nothing orders the two",
+                              did(seen->earlier), did(seen->later));
+  return describe(std::move(failure), given);
+}
+
+}  // namespace klab
