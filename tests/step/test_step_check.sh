@@ -97,6 +97,8 @@ diagnosed crash_line "$good if (x.shape.n > 64) *reinterpret_cast<volatile float
   "Line $(grep -n '^  for (int64_t i' "$work" | cut -d: -f1): for"
 diagnosed unset "float last; for (int64_t i = 0; i < x.shape.n; ++i) { if (i % 3) last = x.a[i]; x.c[i] = last + x.b[i]; }" \
   "read before set?" "float last;"
+# Every thread writes the same right numbers, so that no value tells.
+diagnosed race "_Pragma(\"omp parallel\") $good" "race of threads in c" "nothing orders the two" "a race?"
 
 # Another spelling of the parent is right, and not done: whether it is the step's change shows in its time.
 mkdir -p "$tmp/cosmetic/01_vector_add"
