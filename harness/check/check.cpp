@@ -22,6 +22,7 @@
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
 #include "harness/check/suspect.h"
+#include "harness/check/thread_races.h"
 #include "harness/check/thread_watch.h"
 #include "harness/check/turns.h"
 #include "harness/check/work_notes.h"

@@ -46,7 +46,7 @@ struct Seen {
   const void* pc = nullptr;
 };
 struct Cell {
-  std::array<Seen, 4> seen;
+  std::array<Seen, 8> seen;  // as many as bytes, each of which another thread may have written
   uint8_t next = 0;
 };
 
@@ -84,7 +84,7 @@ class Races : public simt::HostThreads {
     joined_.clear();
     relaxed_ = {};
     first_.reset();
-    given_up_ = false;
+    given_up_ = fenced_ = false;
     next_id_ = 0;
     ++watch_;
     take_part();
@@ -191,7 +191,7 @@ class Races : public simt::HostThreads {
   std::map<pthread_t, ThreadClock*>& joined() { return joined_; }
 
  private:
-  static constexpr size_t kMost = 1 << 14;  // words a shard: 4 million in all
+  static constexpr size_t kMost = 1 << 12;  // words a shard: a million in all
   struct Shard {
     Spin lock;
     std::unordered_map<uintptr_t, Cell> cells;
@@ -214,7 +214,13 @@ class Races : public simt::HostThreads {
           other.write <= now.write && other.atomic >= now.atomic)
         place = &other;
     }
-    if (place == nullptr) place = &cell.seen[cell.next++ % cell.seen.size()];
+    // Where all say more, one of this thread's own goes if it has two: what others have done stays.
+    if (place == nullptr) {
+      const auto own = [&](const Seen& other) { return other.thread == now.thread; };
+      const bool several = std::ranges::count_if(cell.seen, own) > 1;
+      do place = &cell.seen[cell.next++ % cell.seen.size()];
+      while (several && !own(*place));
+    }
     *place = now;
   }
 
@@ -240,7 +246,7 @@ class Races : public simt::HostThreads {
   std::map<pthread_t, ThreadClock*> joined_;
 };
 
-Races* watching() { return simt::listening() == nullptr ? nullptr : &Races::all(); }
+Races* current_watch() { return simt::listening() == nullptr ? nullptr : &Races::all(); }
 
 }  // namespace
 
@@ -255,7 +261,7 @@ struct ThreadClock {
 };
 
 RegionClock::RegionClock() {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (races == nullptr || !races->takes_part()) return;
   const Inside inside;
   parts_ = new Parts;
@@ -265,7 +271,7 @@ RegionClock::RegionClock() {
 
 RegionClock::~RegionClock() {
   if (parts_ == nullptr) return;
-  if (Races* const races = watching(); races != nullptr && races->takes_part()) {
+  if (Races* const races = current_watch(); races != nullptr && races->takes_part()) {
     raise(local.clock, parts_->end);
     races->tick();
   }
@@ -274,7 +280,7 @@ RegionClock::~RegionClock() {
 }
 
 RegionMember::RegionMember(const RegionClock& region) : region_(region.parts_) {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (region_ == nullptr || races == nullptr) return;
   was_active_ = races->takes_part();
   races->take_part();
@@ -285,7 +291,7 @@ RegionMember::RegionMember(const RegionClock& region) : region_(region.parts_) {
 }
 
 RegionMember::~RegionMember() {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (region_ == nullptr || races == nullptr || !races->takes_part() || local.region != region_) return;
   {
     const std::lock_guard lock(races->lock());
@@ -304,7 +310,7 @@ RaceWatch::~RaceWatch() { Races::all().end(); }
 std::optional<ThreadRace> RaceWatch::first() const { return Races::all().first(); }
 
 ThreadClock* clock_for_thread() {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (races == nullptr || !races->takes_part()) return nullptr;
   const Inside inside;
   auto* const clock = new ThreadClock{local.clock};
@@ -313,7 +319,7 @@ ThreadClock* clock_for_thread() {
 }
 
 void begin_thread(ThreadClock* clock) {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (clock == nullptr || races == nullptr) return;
   races->take_part();
   const std::lock_guard lock(races->lock());
@@ -321,7 +327,7 @@ void begin_thread(ThreadClock* clock) {
 }
 
 void end_thread(ThreadClock* clock) {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (clock == nullptr || races == nullptr || !races->takes_part()) return;
   const std::lock_guard lock(races->lock());
   clock->clock = local.clock;
@@ -330,7 +336,7 @@ void end_thread(ThreadClock* clock) {
 
 // A clock is small, and one that is never joined stays.
 void thread_started(pthread_t thread, ThreadClock* clock) {
-  if (Races* const races = watching(); races != nullptr) {
+  if (Races* const races = current_watch(); races != nullptr) {
     const Inside inside;
     const std::lock_guard lock(races->lock());
     races->joined()[thread] = clock;
@@ -338,7 +344,7 @@ void thread_started(pthread_t thread, ThreadClock* clock) {
 }
 
 void thread_joined(pthread_t thread) {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (races == nullptr || !races->takes_part()) return;
   const Inside inside;
   const std::lock_guard lock(races->lock());
@@ -349,20 +355,20 @@ void thread_joined(pthread_t thread) {
 }
 
 void acquired(const void* thing) {
-  if (Races* const races = watching()) races->acquire(thing);
+  if (Races* const races = current_watch()) races->acquire(thing);
 }
 void releases(const void* thing) {
-  if (Races* const races = watching()) races->release(thing);
+  if (Races* const races = current_watch()) races->release(thing);
 }
 void give_up_watch() {
-  if (Races* const races = watching(); races != nullptr && races->takes_part()) races->give_up();
+  if (Races* const races = current_watch(); races != nullptr && races->takes_part()) races->give_up();
 }
 void forget_memory(const void* p, size_t bytes) {
-  if (Races* const races = watching()) races->forget(p, bytes);
+  if (Races* const races = current_watch()) races->forget(p, bytes);
 }
 
 BarrierClock::BarrierClock() {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (races == nullptr || !races->takes_part() || local.region == nullptr) return;
   const Inside inside;
   region_ = local.region;
@@ -374,7 +380,7 @@ BarrierClock::BarrierClock() {
 }
 
 BarrierClock::~BarrierClock() {
-  Races* const races = watching();
+  Races* const races = current_watch();
   if (region_ == nullptr || races == nullptr || !races->takes_part()) return;
   const std::lock_guard lock(races->lock());
   raise(local.clock, region_->barriers[which_]);

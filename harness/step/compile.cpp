@@ -142,8 +142,8 @@ class Compilation {
     }
     // One access of the source is one of the object, as nearly as GCC does it, and each comes to harness/simt/hooks.cpp.
     if (form == Built::cpu_watched)
-      command.insert(command.end(),
-                     {"-O1", "-g1", "-fsanitize=thread", "-fno-tree-vectorize", "-DKLAB_CPU_WATCHED=1"});
+      command.insert(command.end(), {"-O1", "-g1", "-fsanitize=thread", "-Wno-tsan", "-fno-tree-vectorize",
+                                     "-DKLAB_CPU_WATCHED=1"});
     if (!options_.automatic.empty()) command.push_back("-ftrivial-auto-var-init=" + options_.automatic);
     const bool loops = form == Built::cpu && is_gnu() && options_.automatic.empty();
     if (loops) command.push_back("-fopt-info-vec-optimized-missed=" + info.string());
