@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -90,7 +91,7 @@ struct Progress {
   int shapes = 0;                          // at which it ran
   // CPU variants: the cheapest shape at which several threads worked, and the most expensive one at which it ran.
   std::vector<int64_t> divided, largest;
-  double divided_work = INFINITY, largest_work = -1;
+  double divided_rank = INFINITY, largest_work = -1;
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -106,6 +107,7 @@ enum class ShapeKind {
 };
 
 // The last is smaller and larger than those before it: what was made for another number is too much and too little.
+constexpr double kWorthDividing = 1000;
 constexpr int kThreadsWatched = 3;
 constexpr double kThreadsWatchedBelow = 3e7;
 constexpr int kNumbersOfThreads[] = {5, 1, 3, 2}, kManyThreads = 65;
@@ -390,9 +392,11 @@ class ShapeCheck {
   }
 
   void note_threads(int seen, Progress& progress) const {
-    if (seen > 1 && work_ < progress.divided_work) {
+    // The smallest one at which each thread has something to do; where there is none, the largest.
+    const double rank = work_ >= kWorthDividing ? work_ : std::numeric_limits<float>::max() - work_;
+    if (seen > 1 && rank < progress.divided_rank) {
       progress.divided.assign(shape_.begin(), shape_.end());
-      progress.divided_work = work_;
+      progress.divided_rank = rank;
     }
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());

@@ -17,6 +17,7 @@
 
 #include "harness/check/detectors.h"
 #include "harness/check/thread_races.h"
+#include "harness/simt/host_threads.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KLAB_WATCHES_THREADS 0
@@ -54,6 +55,8 @@ std::atomic<bool> watching{false};                      // a ThreadWatch lives
 std::atomic<int> asked_for{0};                          // by it
 std::atomic<int64_t> own_nanoseconds{0}, own_ended{0};  // processor time of own threads that have ended
 thread_local bool counts_as_working = false;
+
+[[maybe_unused]] bool anybody_watches() { return watching || simt::listening() != nullptr; }
 
 int64_t processor_nanoseconds() {
   timespec t{};
@@ -263,14 +266,14 @@ unsigned GOMP_parallel_reductions(RegionBody* body, void* data, unsigned threads
 
 void GOMP_parallel(RegionBody* body, void* data, unsigned threads, unsigned flags) {
   static auto* const enter = next_definition<decltype(GOMP_parallel)>("GOMP_parallel");
-  if (!klab::watching) return enter(body, data, threads, flags);
+  if (!klab::anybody_watches()) return enter(body, data, threads, flags);
   Region region(body, data);
   enter(Region::run_member, &region, threads, flags);
 }
 
 unsigned GOMP_parallel_reductions(RegionBody* body, void* data, unsigned threads, unsigned flags) {
   static auto* const enter = next_definition<decltype(GOMP_parallel_reductions)>("GOMP_parallel_reductions");
-  if (!klab::watching) return enter(body, data, threads, flags);
+  if (!klab::anybody_watches()) return enter(body, data, threads, flags);
   Region region(body, data);
   return enter(Region::run_member, &region, threads, flags);
 }
@@ -281,7 +284,7 @@ unsigned GOMP_parallel_reductions(RegionBody* body, void* data, unsigned threads
   void name(RegionBody* body, void* data, unsigned threads, long begin, long end, long step, long chunk, \
             unsigned flags) {                                                                            \
     static auto* const enter = next_definition<decltype(name)>(#name);                                   \
-    if (!klab::watching) return enter(body, data, threads, begin, end, step, chunk, flags);              \
+    if (!klab::anybody_watches()) return enter(body, data, threads, begin, end, step, chunk, flags);     \
     Region region(body, data);                                                                           \
     enter(Region::run_member, &region, threads, begin, end, step, chunk, flags);                         \
   }

@@ -57,8 +57,10 @@ std::optional<Failure> Trial::race(const Given& given) {
   if (!seen) return std::nullopt;
   Failure failure{.fault = Fault::race};
   say_where(seen->address, seen->bytes, failure);
-  failure.note += fmt::format("{} by one thread and {} by another, and nothing orders the two",
-                              did(seen->earlier), did(seen->later));
+  const std::string one = did(seen->earlier), other = did(seen->later);
+  failure.note += one == other ? fmt::format("{} by two threads", one)
+                               : fmt::format("{} by one thread and {} by another", one, other);
+  failure.note += ", and nothing orders the two";
   return describe(std::move(failure), given);
 }
 

@@ -76,9 +76,10 @@ class Doctor {
     if (f.fault == Fault::finding) return look_at_finding(note);
     if (f.fault == Fault::race)
       return add("a race",
-                 "Two threads touch the same bytes, and one of them writes: " + note +
-                     ". Give each thread elements of its own, or order the accesses by a barrier, a lock or an "
-                     "atomic operation.");
+                 "Two threads touch the same bytes, and one of them writes. It is a mistake although the "
+                 "values were right: "
+                 "give each thread elements of its own, or order the accesses by a barrier, a lock or an "
+                 "atomic operation.");
     if (f.fault == Fault::out_of_bounds)
       return add(
           "unguarded edge",
