@@ -7,7 +7,7 @@ if [[ -z $format ]] || ! grep -q 'version 14\.' <<<"$("$format" --version)"; the
   echo "skipped: clang-format 14 is not installed"
   exit 77
 fi
-wrong=$(find reference kernels harness labs tests -type f \
+wrong=$(find reference kernels harness labs python tests -type f \
   \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 "$format" --dry-run 2>&1 | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: warning: .*/\1/p' | sort | uniq -c)
 [[ -z $wrong ]] && exit 0

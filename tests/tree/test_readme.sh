@@ -24,7 +24,7 @@ for part in '```cpp' './klab run ' './klab test ' '  cpu.01_naive ' '!['; do
 done
 
 cd "$root"
-pages=(README.md CONTRIBUTING.md docs/*.md labs/README.md labs/*/README.md reports/recorded/*/README.md examples/*/README.md)
+pages=(README.md CONTRIBUTING.md docs/*.md labs/README.md labs/*/README.md reports/recorded/*/README.md examples/*/README.md python/README.md)
 # broken FILE...: links to files that are not there.
 broken() {
   local file link

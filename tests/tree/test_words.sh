@@ -83,7 +83,7 @@ hits() {
 # counts ROOT: "FOLDER IDIOM COUNT" of a tree, sorted; FOLDER is one or two names deep.
 files() {
   local all=() name
-  for name in *.md CMakeLists.txt klab cmake docs examples harness kernels labs reference reports tests; do
+  for name in *.md CMakeLists.txt klab cmake docs examples harness kernels labs python reference reports tests; do
     [[ ! -e $name ]] || all+=("$name")
   done
   find "${all[@]}" \
