@@ -221,7 +221,8 @@ def called(what: str, call: Callable[..., Any], case: str, arguments: Sequence[A
             result = call(*[copy_of(a) for a in arguments])
     except Exception as error:
         shapes = ", ".join(str(tuple(np.shape(a))) for a in arguments)
-        raise Error(f"{what} raised {type(error).__name__} on {case} inputs of shapes {shapes}: {error}: call it alone with such inputs",
+        said = " ".join(str(error).split())
+        raise Error(f"{what} raised {type(error).__name__} on {case} inputs of shapes {shapes}: {said}: call it alone with such inputs",
                     field=what) from error
     return outputs_of(result, what)
 

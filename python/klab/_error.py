@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 
 class Error(ValueError):
     """Bad input. The message is one line that names the file or argument, the field and the remedy.
@@ -16,11 +14,6 @@ class Error(ValueError):
     def __init__(self, message: str, file: str = "", field: str = "", remedy: str = "") -> None:
         super().__init__(message)
         self.file = file
-        self.field = field or _field_in(message)
+        self.field = field
         self.remedy = remedy
 
-
-def _field_in(message: str) -> str:
-    """Returns the column or key that a reader's message names: column 'seconds', "schema_version"."""
-    found = re.search(r"column '([^']+)'", message) or re.search(r'"(\w+)"', message)
-    return found[1] if found else ""

@@ -134,7 +134,7 @@ def counts(path: Path) -> Table:
     parts = []
     for file in _files(path, "counts", ".csv", lambda p: _begins(p, ["# compiled by", "variant,shape,place"]), remedy):
         if file.endswith(".json"):
-            parts.append(_traced(file))
+            parts.append(_traced(file, remedy))
             continue
         value, _ = reader.call("counts", file=file)
         columns = value["columns"]
@@ -147,16 +147,16 @@ def counts(path: Path) -> Table:
     return _joined(parts)
 
 
-def _json_of(file: str, schemas: Dict[str, int]) -> Dict[str, Any]:
+def _json_of(file: str, schemas: Dict[str, int], remedy: str) -> Dict[str, Any]:
     """Reads an object that klab printed with --json, of one of these schemas and their versions."""
-    known = " or ".join(f"klab {name} --json" for name in schemas)
     try:
         with open(file, encoding="utf-8") as stream:
             value = json.load(stream)
     except (OSError, ValueError) as error:
-        raise Error(f"{file}: is no JSON ({error}): name a file that {known} wrote", file=file, field="schema") from None
+        raise Error(f"{file}: is no JSON ({error}): {remedy}", file=file, field="schema", remedy=remedy) from None
     if not isinstance(value, dict) or value.get("schema") not in schemas:
-        raise Error(f'{file}: "schema" is none of {", ".join(schemas)}: name a file that {known} wrote', file=file, field="schema")
+        raise Error(f'{file}: "schema" is none of {", ".join(schemas)}: {remedy}', file=file, field="schema",
+                    remedy=remedy)
     version = schemas[value["schema"]]
     if value.get("schema_version") != version:
         raise Error(f'{file}: "schema_version" is {value.get("schema_version")}, this package reads {version}: write it with the klab '
@@ -170,8 +170,8 @@ def _key(file: str, value: Dict[str, Any], key: str) -> Any:
     return value[key]
 
 
-def _traced(file: str) -> Dict[str, np.ndarray]:
-    value = _json_of(file, {"trace": 1})
+def _traced(file: str, remedy: str) -> Dict[str, np.ndarray]:
+    value = _json_of(file, {"trace": 1}, remedy)
     found = _key(file, value, "counts")
     n = len(found)
     shape = " ".join(f"{name}={size}" for name, size in _key(file, value, "shape").items())
@@ -190,7 +190,7 @@ def verdicts(path: Path) -> Table:
     remedy = "name a claims.json of reports/recorded, or what klab check --json printed"
     parts = []
     for file in _files(path, "verdicts", "claims.json", lambda p: p.name == "claims.json", remedy):
-        value = _json_of(file, {"claims": 2, "check": 1})
+        value = _json_of(file, {"claims": 2, "check": 1}, remedy)
         parts.append(_checked(file, value) if value["schema"] == "check" else _claimed(file))
     return _joined(parts)
 

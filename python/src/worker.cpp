@@ -45,24 +45,35 @@ struct Reply {
   std::shared_ptr<const void> owner = nullptr;
 };
 
-/// Runs a reader of harness/records, whose messages name file and field, and adds the remedy if they have none.
+/// Runs a reader of harness/records, whose messages name file and column. Adds the remedy where they have none; `field` is what
+/// concerns a message without a column.
 template <class Work>
-auto with_remedy(const fs::path& file, const std::string& remedy, Work&& work) {
+auto with_remedy(const fs::path& file, const std::string& field, const std::string& remedy, Work&& work) {
   try {
     return work();
   } catch (const std::exception& e) {
-    std::string message = e.what();
-    if (message.find(file.string()) == std::string::npos) message = file.string() + ": " + message;
-    if (message.find("record") == std::string::npos) message += ": " + remedy;
-    throw Error(message, file, "", remedy);
+    std::string message = e.what(), said = message;
+    const size_t named = message.find(file.string());
+    if (named == std::string::npos)
+      message = file.string() + ": " + message;
+    else
+      said.erase(named, file.string().size());  // a folder may be called "recorded"
+    if (said.find("record") == std::string::npos) message += ": " + remedy;
+    const std::string before = "column '";
+    const size_t begin = message.find(before), end = message.find('\'', begin + before.size());
+    throw Error(message, file,
+                begin == std::string::npos
+                    ? field
+                    : message.substr(begin + before.size(), end - begin - before.size()),
+                remedy);
   }
 }
 
 /// Returns rows as the CSV of this version: columns that an older file lacks are empty, former names are replaced.
 Reply rows(const json& request) {
   const std::string file = request.at("file");
-  return with_remedy(file, "name a CSV that klab bench --out or klab run --out wrote, or record it again",
-                     [&] {
+  return with_remedy(file, "rows",
+                     "name a CSV that klab bench --out or klab run --out wrote, or record it again", [&] {
                        const klab::Recording run = klab::read_csv(file, request.at("partial"));
                        return Reply{.value = {{"csv", klab::to_csv(run)}, {"complete", run.complete}}};
                      });
@@ -72,7 +83,8 @@ Reply rows(const json& request) {
 Reply counts(const json& request) {
   const fs::path file = request.at("file").get<std::string>();
   return with_remedy(
-      file, "name a CSV of reports/recorded/counts, or record it again with klab counts OP --accept", [&] {
+      file, "counts",
+      "name a CSV of reports/recorded/counts, or record it again with klab counts OP --accept", [&] {
         klab::require_regular_file(file);
         const auto all = klab::read_counts(file, file.stem().string());
         if (!all) throw std::runtime_error("there is no such file");
@@ -97,7 +109,7 @@ Reply counts(const json& request) {
 /// Returns a record of claims as its JSON; rules, values and verdicts were compared.
 Reply claims(const json& request) {
   const fs::path file = request.at("file").get<std::string>();
-  return with_remedy(file, "name a claims.json of reports/recorded", [&] {
+  return with_remedy(file, "claims", "name a claims.json of reports/recorded", [&] {
     return Reply{.value = json::parse(klab::claim_record_json(klab::read_claim_record(file)))};
   });
 }
@@ -114,7 +126,7 @@ size_t bytes_of(const klab::TensorView& t) {
 /// Returns all tensors of a safetensors file and its metadata.
 Reply tensors(const json& request) {
   const fs::path file = request.at("file").get<std::string>();
-  return with_remedy(file, "name a model.safetensors that klab train or klab classify wrote", [&] {
+  return with_remedy(file, "model", "name a model.safetensors that klab train or klab classify wrote", [&] {
     const auto whole = std::make_shared<const klab::TensorFile>(file);
     Reply reply{.value = json::object(), .owner = whole};
     for (const char* key : {"klab", "config", "placement", "storage", "floats", "voxels", "gaussians",
