@@ -8,7 +8,7 @@ An element y passes if |got - y| <= growth · (u · s + d).
           (D. S. Parker, "Monte Carlo Arithmetic", 1997)
   growth  of n roundings in a row: 4 · sqrt(n), which holds with a probability of 0.999 if they are independent with mean zero
           (N. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", 2019, theorem 2.4); n is `terms`, by
-          default the number of all input elements, of which an output element can depend on no more
+          default the number of all input elements, of which an output element can depend on no more, and at least 16
 
 So sums may be reordered, blocked or fused. What a function that rounds once per operation cannot do is an error: fewer bits on the way
 than the output has, an element of another place, a factor.
@@ -27,6 +27,7 @@ from ._error import Error
 
 KINDS = ("normal", "large", "tiny", "zeros", "ties")
 SPECIAL_KINDS = ("nan", "inf")
+_FEWEST = 16  # roundings of a function of few numbers, an exponential and what is around it
 
 
 class Worst(NamedTuple):
@@ -53,6 +54,7 @@ class Case(NamedTuple):
     wrong: int
     worst: Worst
     bound: Dict[str, np.ndarray]  # by output
+    note: str = ""  # what the wrong elements have in common, if anything
 
     @property
     def ok(self) -> bool:
@@ -85,7 +87,7 @@ class CheckResult:
             if case.ok:
                 lines.append(f"  {case.name:14} {case.elements} elements, worst error {100 * case.worst.share:.2g} % of its bound")
             else:
-                lines.append(f"  {case.name:14} {case.wrong} of {case.elements} elements are beyond their bound")
+                lines.append(f"  {case.name:14} {case.wrong} of {case.elements} elements are beyond their bound{case.note and ': ' + case.note}")
         lines.append(f"  worst: {self.worst}")
         lines.append(f"  bound: growth · (u · sensitivity + smallest number); {self._format_text}; {self._growth_text}")
         return "\n".join(lines)
@@ -154,8 +156,8 @@ def _growth(terms: Optional[float], growth: Optional[float], elements: int) -> T
             raise Error(f"{name} is {value!r}: give a number from 1 on", field=name)
     if growth is not None:
         return float(growth), f"growth {growth:.4g} as given"
-    n = float(terms) if terms is not None else float(max(1, elements))
-    source = "terms as given" if terms is not None else "all input elements; give terms for a tighter bound"
+    n = float(terms) if terms is not None else float(max(_FEWEST, elements))
+    source = "terms as given" if terms is not None else "input elements, at least 16; terms= makes it tighter"
     return 4 * math.sqrt(n), f"growth 4 · sqrt({n:.0f}) = {4 * math.sqrt(n):.4g} ({source})"
 
 
@@ -258,8 +260,8 @@ def step_of(form: Format) -> float:
     return max(form.roundoff, 2.0**-36)
 
 
-def judge(case: str, output: str, got: np.ndarray, expected: np.ndarray, slack: np.ndarray, form: Format) -> Tuple[int, Worst]:
-    """Compares one output. Returns the number of wrong elements and the worst."""
+def judge(case: str, output: str, got: np.ndarray, expected: np.ndarray, slack: np.ndarray, form: Format) -> Tuple[int, Worst, str]:
+    """Compares one output. Returns the number of wrong elements, the worst, and what the wrong ones have in common."""
     with np.errstate(all="ignore"):
         share = np.abs(got - expected) / slack
         overflows = np.isinf(got) & (np.abs(expected) + slack > form.largest) & (np.sign(got) == np.sign(expected))
@@ -267,11 +269,32 @@ def judge(case: str, output: str, got: np.ndarray, expected: np.ndarray, slack: 
         share = np.where(overflows & np.isfinite(expected), 0.0, share)
         share = np.where((np.isnan(expected) & np.isnan(got)) | (np.isinf(expected) & (got == expected)), 0.0, share)
     if share.size == 0:
-        return 0, Worst(f"{case} inputs", output, (), math.nan, math.nan, 0.0, 0.0)
+        return 0, Worst(f"{case} inputs", output, (), math.nan, math.nan, 0.0, 0.0), ""
     at = np.unravel_index(int(np.argmax(share)), share.shape)
     worst = Worst(f"{case} inputs", output, tuple(int(i) for i in at), float(got[at]), float(expected[at]), float(slack[at]),
                   float(share[at]))
-    return int(np.count_nonzero(share > 1)), worst
+    wrong = share > 1
+    return int(np.count_nonzero(wrong)), worst, _in_common(got, expected, slack, wrong)
+
+
+def _in_common(got: np.ndarray, expected: np.ndarray, slack: np.ndarray, wrong: np.ndarray) -> str:
+    """Describes wrong elements: one factor, exchanged axes, one part of an axis; empty if nothing is seen."""
+    if np.count_nonzero(wrong) < 2:
+        return ""
+    with np.errstate(all="ignore"):
+        ratio = got[wrong] / expected[wrong]
+        middle = float(np.median(ratio))
+        if np.all(np.abs(ratio - middle) <= 4 * slack[wrong] / np.abs(expected[wrong])) and middle not in (0.0, 1.0):
+            return f"they are {middle:.6g} times what they should be"
+        square = got.ndim >= 2 and got.shape[-1] == got.shape[-2]
+        if square and np.all(np.abs(np.swapaxes(got, -1, -2) - expected) <= slack):
+            return "with the last two axes exchanged they are right"
+    parts = []
+    for axis, at in enumerate(np.nonzero(wrong)):
+        low, high = int(at.min()), int(at.max())
+        if high - low + 1 < got.shape[axis]:
+            parts.append(f"{low} to {high} of axis {axis}" if high > low else f"{low} of axis {axis}")
+    return f"at {', '.join(parts)}" if parts else ""
 
 
 def _compare(case: str, function: Callable[..., Any], reference: Callable[..., Any], values: List[Any], promised: Optional[str],
@@ -301,14 +324,16 @@ def _compare(case: str, function: Callable[..., Any], reference: Callable[..., A
                     with np.errstate(all="ignore"):
                         change = np.abs(again[name] - y) / step
                     changes[name] = np.fmax(changes[name], np.where(np.isfinite(change), change, 0.0))
-    total, elements, worst, bounds = 0, 0, [], {}
+    total, elements, worst, bounds, notes = 0, 0, [], {}, []
     for name, value in outputs:
         form = forms[name]
         with np.errstate(all="ignore"):
             bound = factor * (form.roundoff * changes[name] + form.smallest)
         bounds[name] = bound
-        wrong, w = judge(case, name, to_float64(value), expected[name], bound, own[name])
+        wrong, w, note = judge(case, name, to_float64(value), expected[name], bound, own[name])
+        notes.append(note)
         total += wrong
         elements += expected[name].size
         worst.append(w)
-    return Case(case, elements, total, max(worst, key=lambda w: w.share), bounds), list(forms.values())
+    found = Case(case, elements, total, max(worst, key=lambda w: w.share), bounds, "; ".join(filter(None, notes)))
+    return found, list(forms.values())

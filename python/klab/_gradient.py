@@ -108,7 +108,7 @@ def check_gradient(case: str, function: Callable[..., Any], reference: Callable[
                     change = max(change, abs(changed - slope) / step)
             expected[flat] = slope
             slack[flat] = factor * (form.roundoff * change + form.smallest) + error
-        wrong, w = judge(case, f"gradient of input {k}, ", found[chosen], expected[chosen], slack[chosen], form)
+        wrong, w, _ = judge(case, f"gradient of input {k}, ", found[chosen], expected[chosen], slack[chosen], form)
         if len(chosen):
             w = w._replace(index=tuple(int(i) for i in np.unravel_index(int(chosen[w.index[0]]), shape)) if shape else ())
         total += wrong
