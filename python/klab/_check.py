@@ -16,6 +16,7 @@ than the output has, an element of another place, a factor.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -30,7 +31,8 @@ SPECIAL_KINDS = ("nan", "inf")
 _FEWEST = 16  # roundings of a function of few numbers, an exponential and what is around it
 
 
-class Worst(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Worst:
     """The element that is largest in error over its bound."""
 
     case: str  # "normal inputs"

@@ -8,6 +8,7 @@ of the slope when inputs and upstream gradients move by one roundoff, over the r
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
@@ -110,7 +111,7 @@ def check_gradient(case: str, function: Callable[..., Any], reference: Callable[
             slack[flat] = factor * (form.roundoff * change + form.smallest) + error
         wrong, w, _ = judge(case, f"gradient of input {k}, ", found[chosen], expected[chosen], slack[chosen], form)
         if len(chosen):
-            w = w._replace(index=tuple(int(i) for i in np.unravel_index(int(chosen[w.index[0]]), shape)) if shape else ())
+            w = dataclasses.replace(w, index=tuple(int(i) for i in np.unravel_index(int(chosen[w.index[0]]), shape)) if shape else ())
         total += wrong
         elements += len(chosen)
         worst.append(w)

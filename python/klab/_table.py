@@ -107,7 +107,8 @@ def rows(path: Path, *, partial: bool = False) -> Table:
     dict. Times are seconds of one call, `bytes` and `flops` those of one call by the contract, `gb_per_s` 1e9 bytes a second,
     `ceiling_per_second` in bytes or operations a second; `over_...` are speedups, `of_ceiling` a share from 0 to 1.
 
-    Former names of rungs become the present ones for operations of klab's trainer; other ids are as recorded.
+    Former names of rungs become the present ones for the processor's rungs of klab's trainer, and of several rows that then belong to one
+    rung the latest name's is kept; other ids are as recorded.
     """
     remedy = "name a CSV that klab bench --out or klab run --out wrote"
     parts = []

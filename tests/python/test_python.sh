@@ -8,8 +8,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "FAILED: $*"; exit 1; }
 must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 60 "$tmp/log"; fail "$what"; }; }
-export OMP_WAIT_POLICY=passive XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 MPLBACKEND=agg
-unset PYTHONPATH KLAB_PROGRAM
+export OMP_WAIT_POLICY=passive XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+unset PYTHONPATH KLAB_PROGRAM MPLBACKEND
 
 if ! python3 -m venv "$tmp/venv" >"$tmp/log" 2>&1; then
   echo "skipped: python3 -m venv does not work here (python3-venv)"
@@ -51,7 +51,11 @@ must "klab export" "$klab" export "$tmp/models/gaussians/model.safetensors" --ga
 
 export KLAB_PROGRAM=$klab KLAB_CHECKOUT=$root KLAB_MODELS=$tmp/models KLAB_ROOT=$root
 tests() {  # what
-  (cd "$tmp" && must "$1" "$python" -B -m unittest -v "$root/python/tests/test_check.py" "$root/python/tests/test_package.py") || exit 1
+  local file
+  for file in test_check test_package; do
+    (cd "$tmp" && must "$1: $file" "$python" -B "$root/python/tests/$file.py" -v) || exit 1
+    tail -n 4 "$tmp/log" | head -n 1
+  done
 }
 tests "the tests without pandas"
 if "$python" -m pip install -q pandas >"$tmp/log" 2>&1; then tests "the tests with pandas"
