@@ -3,7 +3,7 @@
 # The Python package as people install it: pip install ./python into an environment of its own, with and without pandas, then its tests on
 # klab's own files and models, and the notebooks. Where no package index can be reached it is skipped.
 set -uo pipefail
-klab=$1 root=$2 build=$3
+klab=$(realpath "$1") root=$(realpath "$2") build=$(realpath "$3")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "FAILED: $*"; exit 1; }
