@@ -1,4 +1,4 @@
-# The report's style sheet and script, as strings in the program: a report is one file, and so is the program.
+# Style sheets and scripts of the report and of the site, as strings in the program: a report is one file, and so is the program.
 set(KLAB_REPORT_CSS_FILE ${KLAB_HOME}/reports/report.css)
 set(KLAB_REPORT_JS_FILE ${KLAB_HOME}/reports/report.js)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${KLAB_REPORT_CSS_FILE} ${KLAB_REPORT_JS_FILE})
@@ -6,3 +6,11 @@ file(READ ${KLAB_REPORT_CSS_FILE} KLAB_REPORT_CSS)
 file(READ ${KLAB_REPORT_JS_FILE} KLAB_REPORT_JS)
 configure_file(${KLAB_HOME}/cmake/report_assets.cpp.in ${PROJECT_BINARY_DIR}/generated/report_assets.cpp @ONLY)
 target_sources(klab_report PRIVATE ${PROJECT_BINARY_DIR}/generated/report_assets.cpp)
+
+set(KLAB_SITE_CSS_FILE ${KLAB_HOME}/harness/cli/site/site.css)
+set(KLAB_SITE_JS_FILE ${KLAB_HOME}/harness/cli/site/site.js)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${KLAB_SITE_CSS_FILE} ${KLAB_SITE_JS_FILE})
+file(READ ${KLAB_SITE_CSS_FILE} KLAB_SITE_CSS)
+file(READ ${KLAB_SITE_JS_FILE} KLAB_SITE_JS)
+configure_file(${KLAB_HOME}/cmake/site_assets.cpp.in ${PROJECT_BINARY_DIR}/generated/site_assets.cpp @ONLY)
+target_sources(klab_cli_site PRIVATE ${PROJECT_BINARY_DIR}/generated/site_assets.cpp)

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/report/table.h"
 
 namespace klab {
+
+struct Lab;
 
 struct Typesetting {
   bool hints = false;  // show the contents of <details>
@@ -23,6 +26,9 @@ std::string section_of(const std::string& markdown, const std::string& name);
 /// Folds the code blocks in the level-2 sections whose first word is one of `names`, as hints are folded: their readers are
 /// to write that code themselves.
 std::string with_code_folded(const std::string& markdown, const std::vector<std::string>& names);
+
+/// Returns the names of the sections that hold answers: those of rungs that a learner makes from another one.
+std::vector<std::string> answers_of(const Lab& lab);
 
 /// Returns the first words of all level-2 headings, without backticks and colon.
 std::vector<std::string> section_names(const std::string& markdown);

@@ -3,6 +3,9 @@
 #include <sstream>
 
 #include "harness/cli/markdown.h"
+#include "harness/core/lab.h"
+#include "harness/core/registry.h"
+#include "harness/core/source.h"
 
 namespace klab {
 namespace {
@@ -76,6 +79,17 @@ std::string with_code_folded(const std::string& markdown, const std::vector<std:
     if (fence) code = !code;
   });
   return out;
+}
+
+std::vector<std::string> answers_of(const Lab& lab) {
+  std::vector<std::string> names;
+  for (const LabOp& op : lab.ops)
+    for (const Variant* v : variants_of(op.op.name))
+      if (!v->parent.empty() && !v->peer) {
+        names.push_back(v->id);
+        names.push_back(section_name(*v));
+      }
+  return names;
 }
 
 std::vector<std::string> section_names(const std::string& markdown) {

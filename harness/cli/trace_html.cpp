@@ -185,6 +185,8 @@ std::string counters_html(const TraceView& v) {
 
 }  // namespace
 
+const char* trace_style() { return kStyle; }
+
 std::string trace_html_tables(const TraceView& v) {
   return "<h2>Source</h2>\n" + source_html(v) + worst_html(v) + launches_html(v) + counters_html(v);
 }

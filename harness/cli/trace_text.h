@@ -60,6 +60,8 @@ std::string trace_tables(const TraceView& view);
 std::string trace_html_tables(const TraceView& view);
 /// Adds counts, launches and lines.
 void add_counts(nlohmann::ordered_json& j, const TraceView& view);
+/// Returns what such tables need beyond the report's style.
+const char* trace_style();
 /// Returns a page with that title and a line of small print below it.
 std::string trace_page(const std::string& title, const std::string& small_print, const std::string& content);
 

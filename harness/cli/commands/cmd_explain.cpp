@@ -51,18 +51,6 @@ std::string trunk_of_page(const Lab& lab, std::string page) {
              names, lab.id.substr(0, 2), lab.id.substr(0, 2));
 }
 
-/// Returns the names of the sections that hold answers: those of rungs that a learner makes from another one.
-std::vector<std::string> answers_of(const Lab& lab) {
-  std::vector<std::string> names;
-  for (const LabOp& op : lab.ops)
-    for (const Variant* v : variants_of(op.op.name))
-      if (!v->parent.empty() && !v->peer) {
-        names.push_back(v->id);
-        names.push_back(section_name(*v));
-      }
-  return names;
-}
-
 /// Throws "no section" with the list of sections.
 [[noreturn]] void no_section(const Lab& lab, const std::string& rung, const std::string& page) {
   auto names = section_names(page);
