@@ -83,9 +83,9 @@ if(KLAB_MPI)
   find_library(KLAB_CUDART_LIBRARY cudart HINTS $ENV{CUDA_HOME}/lib64 $ENV{CUDA_PATH}/lib64 /usr/local/cuda/lib64)
 endif()
 
-# libcpp-httplib-dev, optional: the page of klab view. Debian compiles the library with options, with which its header has to be
+# libcpp-httplib-dev, optional: the pages of klab view and klab step --page. Debian compiles the library with options, with which its header has to be
 # read, too; klab_http has what programs link, and the one file that includes the header gets KLAB_HTTP_DEFINITIONS.
-option(KLAB_HTTP "Serve the live view by cpp-httplib where it is installed" ON)
+option(KLAB_HTTP "Serve live pages by cpp-httplib where it is installed" ON)
 set(KLAB_HTTP_DEFINITIONS)
 add_library(klab_http INTERFACE)
 if(KLAB_HTTP)

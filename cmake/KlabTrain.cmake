@@ -24,7 +24,7 @@ endfunction()
 
 function(klab_train_program)
   klab_ops_of_trainer(ops)
-  set(rooms klab_program)
+  set(rooms klab_program klab_web)
   foreach(room IN LISTS klab_rooms_of_trainer ITEMS tune view)
     list(APPEND rooms klab_radiance_${room})
   endforeach()

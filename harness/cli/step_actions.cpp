@@ -28,14 +28,18 @@ namespace klab {
 namespace {
 namespace fs = std::filesystem;
 
-Answer ask(const Step& step, const fs::path& file, const StepCheckOptions& o) {
+Answer ask(const Step& step, const fs::path& file, const StepCheckOptions& o,
+           const std::function<void(const std::string&)>& doing = {}) {
   Progress progress;
   return check_work(step, file,
                     {.seed = settings().seed,
                      .threads = settings().threads,
                      .time = o.time,
                      .seconds = o.seconds,
-                     .progress = [&](const std::string& doing) { progress.show(step.name + ": " + doing); }});
+                     .progress = [&](const std::string& stage) {
+                       progress.show(step.name + ": " + stage);
+                       if (doing) doing(stage);
+                     }});
 }
 
 /// Checks klab's own rung, or the parent, written as a work file.
@@ -103,21 +107,24 @@ std::string why_not_here(const Step& step) {
 
 }  // namespace
 
-int check_step(const Step& step, const StepCheckOptions& o) {
-  if (!o.with.empty()) {
-    const Answer a = ask_with(step, o);
-    print(step, a, o);
-    return exit_code(a);
-  }
+Answer answered_work(const Step& step, const StepCheckOptions& o,
+                     const std::function<void(const std::string&)>& doing) {
   const fs::path file = work_path(step);
   if (!fs::exists(file))
     throw std::runtime_error(fmt::format("there is no {}: klab step {} begins it", file.string(), step.name));
-  const Answer a = ask(step, file, o);
+  const Answer a = ask(step, file, o, doing);
   if (a.outcome != Outcome::harness) {
     const auto book = change_progress(work_folder(), [&](ProgressBook& b) { enter(b, step, a); });
     if (!book.note.empty()) fmt::print(stderr, "klab: {}\n", book.note);
   }
   if (a.passed()) keep_passing(step);
+  print(step, a, o);
+  return a;
+}
+
+int check_step(const Step& step, const StepCheckOptions& o) {
+  if (o.with.empty()) return exit_code(answered_work(step, o));
+  const Answer a = ask_with(step, o);
   print(step, a, o);
   return exit_code(a);
 }
@@ -152,7 +159,7 @@ int check_every_step(const std::string& begin, const StepCheckOptions& o) {
   return bad > 0 ? exit_failed : exit_ok;
 }
 
-int watch_step(const Step& step, const StepCheckOptions& o) {
+void on_every_save(const Step& step, const std::function<void()>& saved) {
   const fs::path file = work_path(step);
   watch_interrupt();
   fs::file_time_type seen{};
@@ -168,10 +175,14 @@ int watch_step(const Step& step, const StepCheckOptions& o) {
     fmt::print("{}{}\n", paper().terminal ? "\x1b[2J\x1b[3J\x1b[H" : "\n",
                inked(fmt::format("checking {} ...", step.name), Ink::dim));
     std::fflush(stdout);
-    check_step(step, o);
+    saved();
     fmt::print("{}\n", inked("waiting for the next save; Ctrl-C ends", Ink::dim));
     std::fflush(stdout);
   }
+}
+
+int watch_step(const Step& step, const StepCheckOptions& o) {
+  on_every_save(step, [&] { check_step(step, o); });
   return exit_ok;
 }
 

@@ -2,6 +2,7 @@
 // over.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "harness/step/answer.h"
@@ -15,6 +16,13 @@ struct StepCheckOptions {
   double seconds = 60;
   std::string with;  // "own" or "parent": checks klab's file instead of the learner's, and records nothing
 };
+
+/// Checks the work file, records the try, and prints the answer. `doing` receives the stages.
+Answer answered_work(const Step& step, const StepCheckOptions& options,
+                     const std::function<void(const std::string&)>& doing = {});
+
+/// Calls `saved` now and whenever the work file is saved, until interrupted.
+void on_every_save(const Step& step, const std::function<void()>& saved);
 
 /// Checks the work file, prints the answer, and records the try. Returns the exit code.
 int check_step(const Step& step, const StepCheckOptions& options);

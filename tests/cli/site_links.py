@@ -140,7 +140,7 @@ for machine in ("7bb378ff211de0e4", "98840b1f00d07642", "eaed8156ea8a83c7"):
 waiting = [line.split(",")[0] for line in open(os.path.join(root, "reports/gpu_queue.csv"), encoding="utf-8") if line.rstrip().endswith("never timed")]
 for rung in waiting:
     page = [p for n, p in pages.items() if n.startswith("steps/") and found.get(rung) == n]
-    must(not page or "ot yet measured on a GPU" in page[0].text(False), f"{rung}: nobody says that no GPU has timed it")
+    must(not page or "ot yet measured on a GPU" in page[0].text(False), f"{rung}: its page does not say that no GPU has timed it")
 
 # Words link to their entries, and entries to the words.
 entries = pages["glossary.html"]

@@ -6,6 +6,7 @@
 #include "harness/cli/json_option.h"
 #include "harness/cli/listing_actions.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/site/step_live.h"
 #include "harness/cli/step_actions.h"
 #include "harness/cli/step_path.h"
 #include "harness/cli/step_text.h"
@@ -19,6 +20,7 @@
 #include "harness/step/sandbox.h"
 #include "harness/step/submissions.h"
 #include "harness/step/work_file.h"
+#include "harness/web/port.h"
 
 namespace klab::step_command {
 namespace {
@@ -27,8 +29,9 @@ struct Options {
   std::string step;
   std::string judge, confine;  // used when it starts itself
   bool check = false, watch = false, solution = false, restart = false, undo = false, every = false,
-       no_time = false, evidence = false;
+       no_time = false, evidence = false, paged = false;
   std::string answer;
+  std::string page;  // empty, or a port
   StepCheckOptions how;
   int hint = 0;
   std::string export_to, name;
@@ -105,9 +108,10 @@ std::string lab_named(const std::string& name) {
 /// A faulty listing in place of a step.
 int run_listing(const Options& o) {
   const Listing& listing = find_listing(o.step);
-  if (o.watch || o.undo || o.hint > 0 || o.every)
+  if (o.watch || o.paged || o.undo || o.hint > 0 || o.every)
     throw std::invalid_argument(fmt::format(
-        "{} is a listing: --watch, --undo, --hint and --every are for steps, leave them out", o.step));
+        "{} is a listing: --watch, --page, --undo, --hint and --every are for steps, leave them out",
+        o.step));
   if (o.restart) return restart_listing(listing);
   if (o.solution) return show_repair(listing);
   if (!o.answer.empty()) return answer_listing(listing, o.answer);
@@ -125,7 +129,7 @@ int run(Options& o) {
   if (is_listing(o.step)) return run_listing(o);
   if (!o.answer.empty() || o.evidence)
     throw std::invalid_argument("--answer and --evidence are for faulty listings: klab step 14.fault.01");
-  const bool acts = o.check || o.watch || o.solution || o.restart || o.undo;
+  const bool acts = o.check || o.watch || o.paged || o.solution || o.restart || o.undo;
   if (!acts && (o.step.empty() || !lab_named(o.step).empty())) return show_path(lab_named(o.step));
   if (o.step.empty()) {
     // The step worked on last.
@@ -137,6 +141,9 @@ int run(Options& o) {
   if (o.restart) return restart_step(step);
   if (o.undo) return undo_step(step);
   if (o.solution) return show_solution(step);
+  if (o.paged)
+    return serve_step(step, o.how,
+                      port_from(o.page, "--page", kStepPort, "; the step's name comes before --page"));
   if (o.watch) return watch_step(step, o.how);
   if (o.check) return check_step(step, o.how);
   return show(step, o.hint);
@@ -147,6 +154,14 @@ void add_options(CLI::App& app, Options& o) {
       ->option_text("[STEP]");
   app.add_flag("--check", o.check, "compile, check and time your file (STEP: the last one, if left out)");
   app.add_flag("--watch", o.watch, "the same, again on every save");
+  app.add_option(
+         "--page", o.page,
+         fmt::format(
+             "the same as a page of the step on 127.0.0.1, with counts and trace; a port behind it (default "
+             "{}, or the next free one)",
+             kStepPort))
+      ->expected(0, 1)
+      ->option_text("[PORT]");
   add_number(app, "--hint", o.hint, range::hints, "with the hints up to this one");
   app.add_flag("--solution", o.solution, "the way from the parent to klab's rung");
   app.add_flag("--restart", o.restart, "move your file aside and begin again");
@@ -184,13 +199,17 @@ KLAB_COMMAND(
      .details = "klab step                  where you are\n"
                 "klab step 03.02            start that step: its text, and a file to work in\n"
                 "klab step --check 03.02    does it compile, is it right, is it safe, is it faster\n"
+                "klab step 03.02 --page     the same on every save, as a page of this machine\n"
                 "klab step 03.02 --hint 1   stuck?\n"
                 "klab step 14.fault.01      a kernel that looks right: find the fault, name it, repair it\n"
                 "Exit codes: 0 passed, or right and not timed (--no-time); 1 not yet; 2 bad input.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
        add_options(app, *o);
-       return [o] { return run(*o); };
+       return [o, &app] {
+         o->paged = app.count("--page") > 0;
+         return run(*o);
+       };
      }});
 
 }  // namespace

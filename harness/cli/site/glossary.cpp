@@ -21,19 +21,19 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// Returns whether a word may go on with this character, so that "sector" is not found in "sectors/request".
-bool goes_on(char c) {
+/// Returns whether a word may continue with this character, so that "sector" is not found in "sectors/request".
+bool continues(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x80 || std::isalnum(byte) != 0 || c == '_' || c == '-' || c == '/';
 }
 
 /// Returns the length of the form at this place, with the ending of a plural; 0 if another word stands there.
 size_t length_at(const std::string& text, size_t at, const std::string& form) {
-  if (at > 0 && goes_on(text[at - 1])) return 0;
+  if (at > 0 && continues(text[at - 1])) return 0;
   for (const char* ending : {"", "s", "es"}) {
     const size_t length = form.size() + std::string_view(ending).size();
     if (text.compare(at + form.size(), length - form.size(), ending) != 0) continue;
-    if (at + length == text.size() || !goes_on(text[at + length])) return length;
+    if (at + length == text.size() || !continues(text[at + length])) return length;
   }
   return 0;
 }
@@ -91,9 +91,11 @@ std::string GlossaryLinks::html(const std::string& text, bool emphasized) {
     if (found.entry == nullptr) break;
     const size_t at = found.at;
     linked_.insert(found.entry->id);
+    std::string meaning = found.entry->meaning;  // without emphasis and code: a hint holds plain text
+    std::erase_if(meaning, [](char c) { return c == '*' || c == '`'; });
     out += escaped(text.substr(done, at - done));
     out += fmt::format("<a class=\"term\" id=\"{}\" href=\"{}#{}\" title=\"{}\">{}</a>",
-                       term_id(found.entry->id), address_, found.entry->id, escaped(found.entry->meaning),
+                       term_id(found.entry->id), address_, found.entry->id, escaped(meaning),
                        escaped(text.substr(at, found.length)));
     done = at + found.length;
   }

@@ -13,7 +13,7 @@
 namespace klab {
 namespace {
 
-/// Tags that pages may contain, besides those of folded text; others are shown as text.
+/// Tags that pages may contain, apart from those of folded text; others are shown as text.
 constexpr std::string_view kInlineTags[] = {"b", "i", "em", "strong", "sub", "sup", "kbd", "code", "br"};
 
 /// Receives a page from md4c block by block.
@@ -212,6 +212,8 @@ class PageRenderer {
       tag(s);
       return 0;
     }
+    const bool blank = type == MD_TEXT_SOFTBR || s.find_first_not_of(" \n") == s.npos;
+    if (paragraph_ == Paragraph::wanted && blank && !in_code_span_) return 0;  // between folded answers
     begin_inline();
     if (in_code_span_) {
       put(escaped(std::string(s)));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/check/cases.h"
 #include "harness/cli/markdown.h"
 #include "harness/cli/site/site_ladders.h"
 #include "harness/cli/site/site_step.h"
@@ -26,6 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostPicture = 20'000'000;  // bytes
+
+constexpr std::pair<const char*, const char*> kNavigation[] = {
+    {"Lessons", "lessons/index.html"}, {"Steps", "steps/index.html"}, {"Ladders", "ladders/index.html"},
+    {"Traces", "traces/index.html"},   {"Glossary", "glossary.html"}, {"Docs", "docs/index.html"}};
 
 /// Returns the first heading of a page, without markup.
 std::string first_heading(const std::string& markdown, const std::string& otherwise) {
@@ -90,7 +95,7 @@ Site::Site(SiteOptions options) : options_(std::move(options)) {
   const fs::path root = source_root();
   if (root.empty())
     throw std::runtime_error(
-        "klab's lessons and docs are not beside this program: set KLAB_ROOT to klab's folder");
+        "klab's lessons and docs are not next to this program: set KLAB_ROOT to klab's folder");
   frame_.site = options_.title.empty() ? project_info().name : options_.title;
   frame_.alone = options_.alone;
   const std::string commit = project_info().commit.empty() ? build_info().commit : project_info().commit;
@@ -107,12 +112,7 @@ Site::Site(SiteOptions options) : options_(std::move(options)) {
     add(".nojekyll", [] { return std::string(); });  // GitHub Pages serves the files as they are
   }
   frame_.search = has("search.html");
-  for (const auto& [text, path] : {std::pair{"Lessons", "lessons/index.html"},
-                                   {"Steps", "steps/index.html"},
-                                   {"Ladders", "ladders/index.html"},
-                                   {"Traces", "traces/index.html"},
-                                   {"Glossary", "glossary.html"},
-                                   {"Docs", "docs/index.html"}})
+  for (const auto& [text, path] : kNavigation)
     if (has(path)) frame_.nav.emplace_back(text, path);
 }
 

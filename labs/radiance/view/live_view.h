@@ -25,7 +25,7 @@
 
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/run_viewer.h"
-#include "labs/radiance/view/http_server.h"
+#include "harness/web/http_server.h"
 #include "labs/radiance/view/live_pictures.h"
 #include "labs/radiance/view/shown.h"
 

@@ -8,6 +8,7 @@
 
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
+#include "harness/web/port.h"
 #include "labs/radiance/scene/camera_path.h"
 
 namespace klab {
@@ -106,13 +107,7 @@ const View& view_of(const Scene& scene, const ViewNumber& number) {
 }
 
 int view_port(const std::string& text, const std::string& option, const std::string& hint) {
-  if (text.empty() || text == "true") return kViewPort;  // CLI11's text of an option without its value
-  try {
-    return number_from<int>(text, {1, 65535});
-  } catch (const std::invalid_argument&) {
-    throw std::invalid_argument(
-        fmt::format("{} {}: is no port from 1 to 65535{}", option, excerpt(text), hint));
-  }
+  return port_from(text, option, kViewPort, hint);
 }
 
 Camera resized(const Camera& camera, int width, int height) {

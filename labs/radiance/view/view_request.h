@@ -66,8 +66,7 @@ const View& view_of(const Scene& scene, const ViewNumber& number);
 /// Reads a number of a query. Throws BadRequest if it is missing, no number or out of range.
 double number_of(const Query& query, const std::string& name, double low, double high);
 
-/// Reads a port, or if the text is empty returns the default one. Throws std::invalid_argument, "<option> fox: ...", with what
-/// else may be wrong.
+/// Reads a port as port_from() does; kViewPort if the text is empty.
 int view_port(const std::string& text, const std::string& option, const std::string& hint = "");
 
 /// Returns the camera with an image of this size and the same field of view.

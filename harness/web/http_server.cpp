@@ -1,5 +1,5 @@
 // The only file that includes cpp-httplib, which takes seconds to compile.
-#include "labs/radiance/view/http_server.h"
+#include "harness/web/http_server.h"
 
 #include <fmt/format.h>
 
@@ -32,8 +32,7 @@ struct HttpServer::Parts {};
 
 void HttpServer::require_available() {
   throw std::runtime_error(
-      "this klab was built without the server of the live view: install libcpp-httplib-dev and build it "
-      "again");
+      "this klab was built without the server of pages: install libcpp-httplib-dev and build it again");
 }
 HttpServer::HttpServer(int, std::function<HttpReply(const HttpRequest&)>) { require_available(); }
 HttpServer::~HttpServer() = default;
@@ -55,7 +54,7 @@ constexpr size_t kMostBody = 1 << 16;  // bytes of a request
 std::string new_token() {
   std::array<unsigned char, 16> bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != ssize_t(bytes.size()))
-    throw std::runtime_error("the system has no random numbers for the token of the live view");
+    throw std::runtime_error("the system has no random numbers for the token of the page");
   std::string text;
   for (const unsigned char b : bytes) text += fmt::format("{:02x}", b);
   return text;
@@ -91,7 +90,7 @@ double thread_seconds() {
   return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-/// Keeps signals from the threads that are started while it lives: the thread that trains handles them.
+/// Keeps signals from the threads that are started while it lives: the thread that works handles them.
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -194,7 +193,7 @@ HttpServer::HttpServer(int port, std::function<HttpReply(const HttpRequest&)> an
                                 {"Cross-Origin-Resource-Policy", "same-origin"},
                                 {"Content-Security-Policy",
                                  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-                                 "img-src data: blob:; connect-src 'self'; frame-ancestors 'none'; "
+                                 "img-src 'self' data: blob:; connect-src 'self'; frame-ancestors 'none'; "
                                  "base-uri 'none'; form-action 'none'"}});
   p.server.set_pre_routing_handler([&p](const httplib::Request& request, httplib::Response& response) {
     const double before = thread_seconds();
