@@ -64,7 +64,7 @@ if(whole OR KLAB_SANITIZE MATCHES "labs/(radiance/(tune|view|claims|commands)|le
   set(commands ON)
 endif()
 set(program OFF)
-if(commands OR KLAB_SANITIZE MATCHES "harness/(cli|step|report|compare|timing)")
+if(commands OR KLAB_SANITIZE MATCHES "harness/(cli|step|report|compare|timing|web)")
   set(program ON)
 endif()
 
