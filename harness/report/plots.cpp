@@ -101,6 +101,7 @@ std::string adapted(std::string svg, const std::string& key) {
   replace("'#gp", "'#" + key + "gp");
   replace("\"#gp", "\"#" + key + "gp");
   replace("id=\"gnuplot_plot", "id=\"" + key + "_plot");
+  replace("id=\"gnuplot_canvas", "id=\"" + key + "_canvas");
   for (const char* part : {"title", "desc", "filter"}) {
     const std::string open = fmt::format("<{}", part), close = fmt::format("</{}>", part);
     for (size_t at = 0; (at = svg.find(open, at)) != std::string::npos;)

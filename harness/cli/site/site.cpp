@@ -276,11 +276,12 @@ std::string Site::section(const std::string& from, const Variant& variant) {
 }
 
 PageContext Site::context(const std::string& path) {
+  // One for the page, whose pieces are rendered one after the other.
+  const auto links = std::make_shared<GlossaryLinks>(glossary_, relative_address(path, "glossary.html"));
   return {.records = records_,
           .to = [this, path](const std::string& to) { return has(to) ? relative_address(path, to) : ""; },
           .render =
-              [this, path](const std::string& markdown, const std::string& source) {
-                GlossaryLinks links(glossary_, relative_address(path, "glossary.html"));
+              [this, path, links](const std::string& markdown, const std::string& source) {
                 return rendered(
                     markdown,
                     {.link =
@@ -294,10 +295,8 @@ PageContext Site::context(const std::string& path) {
                            return address(path, to, source);
                          },
                      .picture = [&](const std::string& file) { return picture(path, file, source); },
-                     .text =
-                         [&](const std::string& words, bool emphasized) {
-                           return glossary_.empty() ? escaped(words) : links.html(words, emphasized);
-                         },
+                     .text = [&](const std::string& words,
+                                 bool emphasized) { return links->html(words, emphasized); },
                      .behind_heading = {}});
               },
           .section = [this, path](const Variant& v) { return section(path, v); }};

@@ -108,9 +108,10 @@ std::string SiteLadders::html(const Lab& lab, const PageContext& page,
       linked(page.to("steps/index.html") + "#" + lab.id, "its steps"), escaped(title), escaped(lab.question));
   int number = 0;
   for (const LabOp& op : lab.ops) {
+    ++number;
     headings.push_back({2, op.op.name, op.op.name});
     html += fmt::format("<h2 id=\"{0}\"><a href=\"#{0}\"><code>{0}</code></a></h2>\n", escaped(op.op.name)) +
-            rungs_html(op, page, number) + measured(op.op.name, page, 1000 * ++number);
+            rungs_html(op, page, number) + measured(op.op.name, page, 1000 * number);
   }
   if (lab.ops.empty()) html += "<p>This lab has no operations of its own.</p>\n";
   return html;
