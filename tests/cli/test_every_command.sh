@@ -72,7 +72,7 @@ try 2 '' trace vector_add.cuda.01_grid
 try "0 1 2" '' gpu-queue
 try 2 'none.safetensors' call vector_add.cpu.01_scalar --in none.safetensors --out sum.safetensors
 try 2 'no_such' run no_such
-try 0 'index.html' site site
+try 0 'index.html' site site --no-traces
 try 2 'is no site of klab' site "$KLAB_WORK"
 
 # The labs.

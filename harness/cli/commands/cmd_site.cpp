@@ -15,22 +15,29 @@ namespace {
 struct Options {
   std::string folder, title;
   std::vector<std::string> traced;
+  bool no_traces = false;
 };
 
-/// Returns the CUDA rungs that the names mean, vendors' libraries left out: the host cannot run these.
-std::vector<const Variant*> traced_rungs(const std::vector<std::string>& names) {
+/// Returns the CUDA rungs that the names mean, or all that the host can run. Vendors' libraries are left out: it cannot run these.
+std::vector<const Variant*> traced_rungs(const Options& o) {
   std::vector<const Variant*> list;
-  if (names.empty()) return list;
-  for (const Selected& s : select(names, "simt"))
-    for (const Variant* v : s.variants)
-      if (!v->peer) list.push_back(v);
+  if (o.no_traces) return list;
+  if (o.traced.empty())
+    for (const Lab& lab : labs())
+      for (const LabOp& op : lab.ops)
+        for (const Variant* v : variants_of(op.op.name, "cuda"))
+          if (v->host && !v->peer) list.push_back(v);
+  if (!o.traced.empty())
+    for (const Selected& s : select(o.traced, "simt"))
+      for (const Variant* v : s.variants)
+        if (!v->peer) list.push_back(v);
   return list;
 }
 
 int run(const Options& o) {
   require_site_folder(o.folder);
   Site site({.title = o.title,
-             .traced = traced_rungs(o.traced),
+             .traced = traced_rungs(o),
              .threads = settings().threads > 0 ? settings().threads : simt::cores()});
   watch_interrupt();
   Progress progress;
@@ -51,13 +58,12 @@ KLAB_COMMAND(
     {.name = "site",
      .summary = "Lessons, steps, ladders and docs as a static site",
      .details = "klab site out                          and open out/index.html: no server is needed\n"
-                "klab site out --trace transpose.cuda   with what these CUDA rungs move, line by line\n"
-                "klab site out --trace '*.cuda.*'       with that of all of them\n"
-                "Every step of every ladder is a page, and so is every word's entry with the lessons that "
-                "use it. Times come\n"
-                "from reports/recorded, with the machine named. A former site in the folder is replaced at "
-                "the end; a folder "
-                "with\nanything else in it is left alone. examples/pages has a workflow that publishes it on "
+                "klab site out --trace transpose.cuda   traces of these CUDA rungs only\n"
+                "Every step of every ladder is a page, and so is what every CUDA rung moves, line by line. "
+                "Times come from\n"
+                "reports/recorded, with the machine named. A former site in the folder is replaced at the "
+                "end; a folder with\n"
+                "anything else in it is left alone. examples/pages has a workflow that publishes it on "
                 "GitHub Pages.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
@@ -65,9 +71,10 @@ KLAB_COMMAND(
            ->required()
            ->option_text("DIR");
        app.add_option("--title", o->title, "title of the site (default: klab)");
-       app.add_option("--trace", o->traced,
-                      "pages of klab trace for these CUDA rungs: a lab, op, variant or glob")
-           ->option_text("WHAT ...");
+       auto* trace = app.add_option("--trace", o->traced,
+                                    "trace these CUDA rungs only: a lab, op, variant or glob (default: all)")
+                         ->option_text("WHAT ...");
+       app.add_flag("--no-traces", o->no_traces, "without traces of CUDA rungs")->excludes(trace);
        return [o] { return run(*o); };
      }});
 

@@ -129,6 +129,8 @@ int run(Options& o) {
   if (is_listing(o.step)) return run_listing(o);
   if (!o.answer.empty() || o.evidence)
     throw std::invalid_argument("--answer and --evidence are for faulty listings: klab step 14.fault.01");
+  const int port =
+      o.paged ? port_from(o.page, "--page", kStepPort, "; the step's name comes before --page") : 0;
   const bool acts = o.check || o.watch || o.paged || o.solution || o.restart || o.undo;
   if (!acts && (o.step.empty() || !lab_named(o.step).empty())) return show_path(lab_named(o.step));
   if (o.step.empty()) {
@@ -141,9 +143,7 @@ int run(Options& o) {
   if (o.restart) return restart_step(step);
   if (o.undo) return undo_step(step);
   if (o.solution) return show_solution(step);
-  if (o.paged)
-    return serve_step(step, o.how,
-                      port_from(o.page, "--page", kStepPort, "; the step's name comes before --page"));
+  if (o.paged) return serve_step(step, o.how, port);
   if (o.watch) return watch_step(step, o.how);
   if (o.check) return check_step(step, o.how);
   return show(step, o.hint);

@@ -50,7 +50,7 @@ class PageRenderer {
   void note(std::string_view text) {
     if (in_heading_)
       heading_ += text;
-    else if (details_ == 0 || in_summary_)
+    else if (details_ == 0)
       page_.sections.back().text += text;
   }
 

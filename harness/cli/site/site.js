@@ -13,19 +13,21 @@ function unfold() {
 addEventListener('hashchange', unfold);
 if (location.hash.length > 1) unfold();
 
-// Places that hold every word, best first: a word in a heading counts more than in the text.
+// Places that hold every word, best first: a word in a heading counts more than in the text, and so does the whole query.
 function search(index, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [];
+  const found = [], whole = words.join(' '), one = whole.replace(/s$/, '');
   if (words.length === 0) return found;
   for (const [address, page, heading, text] of index) {
     const head = (page + ' ' + heading).toLowerCase(), body = text.toLowerCase();
     let score = 0;
     for (const word of words) {
-      const inHead = head.includes(word), times = body.split(word).length - 1;
+      const inHead = head.includes(word.length > 3 ? word.replace(/s$/, '') : word), times = body.split(word).length - 1;
       if (!inHead && times === 0) { score = 0; break; }
       score += (inHead ? 20 : 0) + Math.min(times, 10);
     }
+    if (score > 0 && heading.toLowerCase() === one) score += 100;  // the entry of a word
+    if (score > 0 && words.length > 1 && (head.includes(whole) || body.includes(whole))) score += 30;
     if (score > 0) found.push({address, page, heading, text, score});
   }
   return found.sort((a, b) => b.score - a.score);

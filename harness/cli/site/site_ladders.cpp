@@ -29,7 +29,7 @@ std::string change_of(const Variant& v) {
 
 std::string rungs_html(const LabOp& op, const PageContext& page, int number) {
   HtmlTable table(fmt::format("rungs{}", number), {"rung", "changes", "step", "read", "recorded"});
-  table.keep({0, 2});
+  table.keep({0, 2, 4});
   for (const Variant* v : variants_of(op.op.name)) {
     const auto step = std::ranges::find(steps(), v, &Step::own);
     const std::string section = page.section(*v), trace = page.to(trace_page_of(*v));
