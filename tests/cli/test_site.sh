@@ -25,7 +25,9 @@ refused 'file/site: .*file is no folder' "$klab" site file/site
 refused 'nowhere/site: .*nowhere is no folder' "$klab" site nowhere/site
 refused '/proc/site: cannot be written' "$klab" site /proc/site
 refused '\.: is the folder you are in' "$klab" site .
-refused 'no_such' "$klab" site new --trace no_such
+code=0
+"$klab" site new --trace no_such >out.txt 2>said.txt || code=$?
+[[ $code == 2 ]] && grep -q "is called 'no_such'" said.txt || { cat said.txt; fail "an unknown rung is traced"; }
 mkdir broken && echo '{"made_by": "somebody"}' >broken/klab-site.json
 refused 'broken/klab-site.json: is no list' "$klab" site broken
 [[ $(cat mine/thesis.txt) == precious && $(ls | tr '\n' ' ') == 'broken file mine out.txt said.txt ' ]] || { ls; fail "a refusal changed something"; }

@@ -83,38 +83,41 @@ std::string counts_html(const Step& step, const PageContext& page) {
 
 /// Lists the recorded times of parent and goal, machine by machine.
 std::string times_html(const Step& step, const PageContext& page) {
-  HtmlTable table("recorded_times", {"machine", "size", "parent", "goal", "times as fast"});
-  table.keep({1, 3, 4});
+  std::string html = "<h2 id=\"times\">Recorded times</h2>\n";
   size_t rows = 0;
-  for (const RecordedMachine& m : page.records.machines())
+  for (const RecordedMachine& m : page.records.machines()) {
+    HtmlTable table("times_" + m.fingerprint, {"size", "parent", "goal", "times as fast"});
+    const size_t before = rows;
     for (const Row& r : m.rows.rows) {
       if (r.variant != step.own->id) continue;
       const auto parent = std::ranges::find_if(m.rows.rows, [&](const Row& p) {
         return p.variant == step.parent->id && p.shape == r.shape && p.cache == r.cache &&
                p.threads == r.threads;
       });
-      const bool known = parent != m.rows.rows.end();
       ++rows;
-      table.add({HtmlCell::text(m.name, "wrap"), HtmlCell::text(r.size.empty() ? r.shape : r.size, "size"),
-                 known ? HtmlCell::number(parent->time.value, seconds_text(parent->time.value))
-                       : HtmlCell::text(""),
+      std::string faster;
+      if (r.over_parent)
+        faster = fmt::format("{}× ({} to {})", three_digits(r.over_parent->value),
+                             three_digits(r.over_parent->low), three_digits(r.over_parent->high));
+      table.add({HtmlCell::text(r.size.empty() ? r.shape : r.size, "size"),
+                 parent != m.rows.rows.end()
+                     ? HtmlCell::number(parent->time.value, seconds_text(parent->time.value))
+                     : HtmlCell::text(""),
                  HtmlCell::number(r.time.value, seconds_text(r.time.value)),
-                 r.over_parent
-                     ? HtmlCell::number(
-                           r.over_parent->value,
-                           fmt::format("{}× ({} to {})", three_digits(r.over_parent->value),
-                                       three_digits(r.over_parent->low), three_digits(r.over_parent->high)))
-                     : HtmlCell::text("")});
+                 r.over_parent ? HtmlCell::number(r.over_parent->value, faster) : HtmlCell::text("")});
     }
+    if (rows > before)
+      html += fmt::format("<h3>On {}</h3>\n",
+                          linked(page.to("machines/" + m.fingerprint + ".html"), escaped(m.name))) +
+              table.html(false);
+  }
   const std::string waits = page.records.waits(*step.own);
-  std::string html = "<h2 id=\"times\">Recorded times</h2>\n";
-  if (rows > 0) html += table.html(false);
   if (!waits.empty()) html += "<p class=\"open\">" + escaped(sentence(waits)) + "</p>\n";
   if (rows == 0 && waits.empty()) html += "<p>No machine's record has this rung.</p>\n";
   if (rows > 0)
     html +=
         "<p class=\"note\">Times as fast: the median over rounds that timed both, with its interval. "
-        "A time belongs to the machine that is named next to it.</p>\n";
+        "A time belongs to the machine that is named above it.</p>\n";
   return html;
 }
 

@@ -49,7 +49,7 @@ class LiveStep {
   HttpServer server_;  // last: it answers as soon as it is there
 };
 
-/// Begins the step if it is not begun, and shows text, answers and traces of its file as a page, whose address it prints, until
+/// Writes the work file if there is none, and shows text, answers and traces of its file as a page, whose address it prints, until
 /// interrupted. Returns the exit code. Throws what LiveStep throws.
 int serve_step(const Step& step, const StepCheckOptions& options, int port);
 

@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/web/http_server.h"
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/run_viewer.h"
-#include "harness/web/http_server.h"
 #include "labs/radiance/view/live_pictures.h"
 #include "labs/radiance/view/shown.h"
 
