@@ -15,6 +15,7 @@
 #include "harness/report/page.h"
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/folder.h"
@@ -171,9 +172,10 @@ int compare(Values& v) {
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   const fs::path file = model_file(v.model);
-  if (is_gaussian_file(file) || field_of(TensorFile(file)) == "gaussians")
+  const bool snapshot = is_snapshot_file(file);
+  if (is_gaussian_file(file) || (!snapshot && field_of(TensorFile(file)) == "gaussians"))
     throw std::runtime_error(file.string() + ": Gaussians are held as floats only: name another field");
-  if (storage_in(TensorFile(file)) != Storage::f32)
+  if (!snapshot && storage_in(TensorFile(file)) != Storage::f32)
     throw std::runtime_error(file.string() + ": is no field of floats: name the model that klab train wrote");
   std::unique_ptr<FieldModel> model = load_field_model(file);
   formats_of(v, *model);

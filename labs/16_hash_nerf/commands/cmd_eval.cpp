@@ -124,7 +124,8 @@ int eval(Values& v) {
 std::function<int()> setup_eval(CLI::App& app) {
   auto v = std::make_shared<Values>();
   app.add_option("model", v->model,
-                 "model.safetensors, the folder of a run, or Gaussians as .ply, .splat or .spz")
+                 "model.safetensors, the folder of a run, a snapshot of instant-ngp (.ingp), or Gaussians as "
+                 ".ply, .splat or .spz")
       ->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");

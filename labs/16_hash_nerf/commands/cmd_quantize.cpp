@@ -4,6 +4,7 @@
 
 #include "harness/cli/command.h"
 #include "harness/report/table.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/run.h"
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 
 /// Loads a model of floats; only the hash field can be stored in fewer bits.
 Model model_of_floats(const fs::path& path) {
+  if (is_snapshot_file(path)) return load_snapshot(path);
   const TensorFile file(path);
   if (const std::string field = field_of(file); field != "hash")
     throw std::runtime_error(fmt::format("{}: holds a field of {}; only hash fields are stored in fewer bits",
@@ -65,7 +67,9 @@ KLAB_COMMAND(
          std::string model, format, out;
        };
        auto v = std::make_shared<Values>();
-       app.add_option("model", v->model, "model.safetensors, or the folder of a run")->required();
+       app.add_option("model", v->model,
+                      "model.safetensors, the folder of a run, or a snapshot of instant-ngp, .ingp")
+           ->required();
        app.add_option("--format", v->format, "f16, bf16, int8, int4 or e2m1")->required();
        app.add_option("--out", v->out, "file to write")->required();
        return [v] { return quantize(v->model, v->format, v->out); };

@@ -1,4 +1,4 @@
-// klab export: a trained field for others: a page that draws it in a browser, a mesh, points, Gaussians.
+// klab export: a trained field for others: a page that draws it in a browser, a mesh, points, Gaussians, a snapshot.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -16,6 +16,7 @@
 #include "labs/radiance/export/bake.h"
 #include "labs/radiance/export/page.h"
 #include "labs/radiance/export/surface.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/trained_on.h"
@@ -32,7 +33,7 @@ constexpr int kStill = 600;           // pixels along a side of the still pictur
 constexpr size_t kMost = 40'000'000;  // bytes of a page that can still be sent around
 
 struct ExportValues {
-  std::string model, scene, html, mesh, points, gaussians;
+  std::string model, scene, html, mesh, points, gaussians, ingp;
   std::string plan = "last";  // one picture takes less than choosing rungs for it
   PageView view;
   bool small = false;
@@ -42,7 +43,7 @@ struct ExportValues {
   int64_t number = 100000;  // of points
   std::vector<std::string> outputs() const {
     std::vector<std::string> list;
-    for (const std::string& each : {html, mesh, points, gaussians})
+    for (const std::string& each : {html, mesh, points, gaussians, ingp})
       if (!each.empty()) list.push_back(each);
     return list;
   }
@@ -62,7 +63,7 @@ fs::path model_of_run(const std::string& given) {
   if (!fs::exists(file, error))
     throw std::runtime_error(fmt::format(
         "{}: no such file: name a model.safetensors or the folder of a run of klab train", given));
-  if (is_gaussian_file(file)) return file;
+  if (is_gaussian_file(file) || is_snapshot_file(file)) return file;
   try {
     const TensorFile opened(file);
   } catch (const std::runtime_error& e) {
@@ -107,6 +108,11 @@ Packed packed(const fs::path& file, const FieldModel& model) {
             "give --small, or train with a lower \"most\" in the config"};
   if (const Model* hash = model.as_hash()) {
     const Config& c = hash->config;
+    if (hash->placement.yzx)
+      throw std::runtime_error(fmt::format(
+          "{}: is a field in the axes of instant-ngp, which no page draws: give --small, which makes "
+          "voxels of it",
+          file.string()));
     return {page_field(*hash),
             fmt::format("hash table of {} levels, {} entries of {} numbers; two networks, {} units wide",
                         c.levels, hash->entries_in_use(), c.features, c.width),
@@ -161,8 +167,10 @@ std::unique_ptr<FieldModel> small_model(const ExportValues& v, const fs::path& f
   if (const GaussianModel* gaussians = model.as_gaussians()) return field_model(plain_gaussians(*gaussians));
   if ((v.bake.grid & (v.bake.grid - 1)) != 0)
     throw std::invalid_argument(fmt::format("--cells {}: must be a power of two", v.bake.grid));
+  Placement place = model.placement();
+  place.yzx = false;  // voxels lie along the grid's axes
   try {
-    return field_model(baked_voxels(*field_points(model, plan), model.placement(), v.bake));
+    return field_model(baked_voxels(*field_points(model, plan), place, v.bake));
   } catch (const std::runtime_error& e) {
     throw std::runtime_error(fmt::format("{}: {}: train it longer", file.string(), e.what()));
   }
@@ -275,11 +283,26 @@ void write_gaussians(const ExportValues& v, const fs::path& file, const FieldMod
   fmt::print("{}  {} Gaussians, {}\n", v.gaussians, gaussians->set.n, world.said);
 }
 
+void write_snapshot(const ExportValues& v, const fs::path& file, const FieldModel& model) {
+  const Model* hash = model.as_hash();
+  if (hash == nullptr)
+    throw std::runtime_error(fmt::format(
+        "{}: holds a field of {}, and a snapshot of instant-ngp holds a hash field: train with --field hash",
+        file.string(), model.field()));
+  const json result = result_of(file);
+  const json* steps = found(result, {"steps"});
+  save_snapshot(v.ingp, *hash,
+                {.source = file,
+                 .view = v.view.camera(kStill),
+                 .steps = steps != nullptr && steps->is_number_integer() ? steps->get<int64_t>() : 0});
+  fmt::print("{}  {:.2f} MB, numbers in half precision\n", v.ingp, double(fs::file_size(v.ingp)) * 1e-6);
+}
+
 /// Refuses what cannot be written, before anything is computed.
 void require_outputs(const ExportValues& v, const fs::path& file) {
   if (v.outputs().empty())
     throw std::invalid_argument(
-        "nothing to write is named: give --html, --mesh, --points or --gaussians a file");
+        "nothing to write is named: give --html, --mesh, --points, --gaussians or --ingp a file");
   const auto ending = [](const char* option, const std::string& name,
                          std::initializer_list<const char*> known) {
     if (name.empty()) return;
@@ -291,6 +314,7 @@ void require_outputs(const ExportValues& v, const fs::path& file) {
   ending("--mesh", v.mesh, {".ply", ".glb"});
   ending("--points", v.points, {".ply"});
   ending("--gaussians", v.gaussians, {".ply", ".splat", ".spz"});
+  ending("--ingp", v.ingp, {".ingp"});
   for (const std::string& each : v.outputs()) {
     std::error_code error;
     if (fs::equivalent(file, each, error))
@@ -323,13 +347,15 @@ int export_model(ExportValues& v) {
   if (!v.html.empty()) write_page(v, file, *model);
   if (!v.mesh.empty() || !v.points.empty()) write_surface(v, file, *model);
   if (!v.gaussians.empty()) write_gaussians(v, file, *model);
+  if (!v.ingp.empty()) write_snapshot(v, file, *model);
   return exit_ok;
 }
 
 std::function<int()> setup_export(CLI::App& app) {
   auto v = std::make_shared<ExportValues>();
   app.add_option("model", v->model,
-                 "model.safetensors, the folder of a run, or Gaussians as .ply, .splat or .spz")
+                 "model.safetensors, the folder of a run, a snapshot of instant-ngp (.ingp), or Gaussians as "
+                 ".ply, .splat or .spz")
       ->required();
   auto* html = app.add_option("--html", v->html,
                               "page to write: one file that draws the field in any browser with WebGL2");
@@ -346,6 +372,7 @@ std::function<int()> setup_export(CLI::App& app) {
   auto* points =
       app.add_option("--points", v->points, "points on that surface, or the middles of Gaussians, a .ply");
   app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat or .spz");
+  app.add_option("--ingp", v->ingp, "a hash field as a snapshot of instant-ngp, an .ingp");
   app.add_option("--scene", v->scene,
                  "the scene in whose world files are written (default: that of the run)");
   auto* level = add_number(app, "--level", v->surface.level, Range{1e-6, 1e9},
@@ -377,7 +404,7 @@ std::function<int()> setup_export(CLI::App& app) {
 
 KLAB_COMMAND(
     {.name = "export",
-     .summary = "A trained field for others: a page that draws it, a mesh, points, Gaussians",
+     .summary = "A trained field for others: a page that draws it, a mesh, points, Gaussians, a snapshot",
      .details = "The page evaluates the field itself, in a shader: a hash table in float16 and both "
                 "networks, or voxels; occupancy bits skip\nempty space. Gaussians are sorted and blended. "
                 "The page loads nothing from elsewhere, and shows a still picture where the\nbrowser has no "

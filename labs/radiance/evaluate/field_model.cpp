@@ -58,8 +58,10 @@ class HashField : public FieldModel {
                                  : ListRenderer::calls(model_, where);
   }
   const Model* as_hash() const override { return &model_; }
-  bool keep_inside(const GridBox& box) override {
+  bool keep_inside(const GridBox& in_grid) override {
     whole_.put_back(model_.occupancy);
+    const Placement& place = model_.placement;
+    const GridBox box{place.in_axes(in_grid.low), place.in_axes(in_grid.high)};
     const int64_t grid = model_.config.grid, bytes = grid * grid * grid / 8;
     std::vector<float> middles(static_cast<size_t>(grid));
     for (int k = 0; k < model_.placement.cascades; ++k) {

@@ -47,6 +47,7 @@ void tie(Memory& memory, const TrainStep& step, const Model& model) {
 
 ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendChoice& where)
     : plan_(plan),
+      placement_(model.placement),
       config_(config_of(model, where)),
       memory_(where.backend),
       programs_(memory_, config_, model.placement.cascades, {.views = 1}, where.sizes, formats_of(model)),

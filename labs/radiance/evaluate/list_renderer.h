@@ -16,7 +16,9 @@ class ListRenderer {
   ListRenderer(const Model& model, const Plan& plan, const BackendChoice& where);
 
   /// Like Renderer::render(), but a ray ends at the sample that makes it opaque.
-  Picture render(const Camera& camera) { return pictures_.render(camera, plan_, profile_); }
+  Picture render(const Camera& camera) {
+    return pictures_.render(placement_.in_axes(camera), plan_, profile_);
+  }
 
   /// Returns the calls, for a plan.
   static std::vector<PlannedCall> calls(const Model& model, const BackendChoice& where);
@@ -27,6 +29,7 @@ class ListRenderer {
 
  private:
   Plan plan_;
+  Placement placement_;
   Config config_;
   Memory memory_;
   TrainStep programs_;

@@ -66,7 +66,8 @@ Picture Renderer::render(const Camera& camera) {
   return out;
 }
 
-void Renderer::draw_rays(const Camera& camera, int64_t first) {
+void Renderer::draw_rays(const Camera& in_grid, int64_t first) {
+  const Camera camera = model_.placement.in_axes(in_grid);
   const int64_t n = marched_.rays;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < n; ++r) {

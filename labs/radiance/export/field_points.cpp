@@ -92,7 +92,7 @@ class HashPoints : public FieldPoints {
       const int64_t m = std::min(kAtOnce, n - first);
       for (int64_t i = 0; i < m; ++i) {
         put(points[first + i], m, i);
-        const Vec3 d = directions[first + i];
+        const Vec3 d = model_.placement.in_axes(directions[first + i]);
         directions_[i] = d.x, directions_[m + i] = d.y, directions_[2 * m + i] = d.z;
       }
       evaluate(m);
@@ -103,7 +103,8 @@ class HashPoints : public FieldPoints {
   }
 
  private:
-  void put(Vec3 p, int64_t n, int64_t i) {
+  void put(Vec3 in_grid, int64_t n, int64_t i) {
+    const Vec3 p = model_.placement.in_axes(in_grid);
     const float side = model_.placement.side();
     const auto place = [&](float x) { return std::clamp(0.5F + (x - 0.5F) / side, 0.0F, 1.0F); };
     positions_[i] = place(p.x), positions_[n + i] = place(p.y), positions_[2 * n + i] = place(p.z);
@@ -111,7 +112,8 @@ class HashPoints : public FieldPoints {
   void evaluate(int64_t n) {
     field_.density(model_.of(Part::table).data(), model_.of(Part::density).data(), positions_.data(), n);
   }
-  bool is_filled(Vec3 p) const {
+  bool is_filled(Vec3 in_grid) const {
+    const Vec3 p = model_.placement.in_axes(in_grid);
     if (!is_in_box(p, model_.placement.side())) return false;
     const int64_t grid = model_.config.grid, bytes = grid * grid * grid / 8;
     const float away = std::max({std::abs(p.x - 0.5F), std::abs(p.y - 0.5F), std::abs(p.z - 0.5F)});

@@ -1,5 +1,6 @@
 #include "labs/radiance/field/placement.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -8,12 +9,19 @@
 
 namespace klab {
 
+Camera Placement::in_axes(const Camera& camera) const {
+  Camera out = camera;
+  if (yzx) std::rotate(out.pose.begin(), out.pose.begin() + 4, out.pose.end());  // rows of [R | t]
+  return out;
+}
+
 std::string placement_to_json(const Placement& placement) {
-  const nlohmann::json place = {{"cascades", placement.cascades},
-                                {"scale", placement.scale},
-                                {"offset", {placement.offset.x, placement.offset.y, placement.offset.z}},
-                                {"near", placement.near},
-                                {"black", placement.black}};
+  nlohmann::json place = {{"cascades", placement.cascades},
+                          {"scale", placement.scale},
+                          {"offset", {placement.offset.x, placement.offset.y, placement.offset.z}},
+                          {"near", placement.near},
+                          {"black", placement.black}};
+  if (placement.yzx) place["yzx"] = true;
   return place.dump();
 }
 
@@ -35,6 +43,10 @@ Placement placement_from(const TensorFile& file) {
   if (black == place.end() || !black->is_boolean())
     throw std::runtime_error(where + ": \"black\" must be true or false");
   p.black = black->get<bool>();
+  if (const auto yzx = place.find("yzx"); yzx != place.end()) {
+    if (!yzx->is_boolean()) throw std::runtime_error(where + ": \"yzx\" must be true or false");
+    p.yzx = yzx->get<bool>();
+  }
   return p;
 }
 

@@ -15,8 +15,13 @@ struct Placement {
   Vec3 offset{};
   float near = 0;
   bool black = false;  // evaluation on black instead of white
+  /// The field's own axes are y, z and x of the world's: in snapshots of instant-ngp (snapshot.h), which turns its scenes.
+  bool yzx = false;
 
   float side() const { return float(1 << (cascades - 1)); }
+  /// Returns a point or a direction of the grid, or a camera in it, in the field's own axes.
+  Vec3 in_axes(Vec3 v) const { return yzx ? Vec3{v.y, v.z, v.x} : v; }
+  Camera in_axes(const Camera& camera) const;
 };
 
 std::string placement_to_json(const Placement& placement);

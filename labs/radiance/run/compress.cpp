@@ -14,6 +14,7 @@
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/reading.h"
@@ -193,10 +194,13 @@ int compress_field(CompressOptions o, CallTimes& times) {
   if (is_gaussian_file(o.model))
     throw std::invalid_argument(
         o.model.string() + ": holds no settings of a training: name the model.safetensors of klab train");
-  if (const TensorFile opened(o.model); storage_in(opened) != Storage::f32)
-    throw std::runtime_error(
-        fmt::format("{}: is stored as {} already: what it lost does not come back; name the model of floats",
-                    o.model.string(), name_of(storage_in(opened))));
+  if (!is_snapshot_file(o.model)) {
+    const Storage storage = storage_in(TensorFile(o.model));
+    if (storage != Storage::f32)
+      throw std::runtime_error(fmt::format(
+          "{}: is stored as {} already: what it lost does not come back; name the model of floats",
+          o.model.string(), name_of(storage)));
+  }
   const std::unique_ptr<FieldModel> teacher = load_field_model(o.model);
   require_applies(o, *teacher);
   const FieldSettings settings =

@@ -9,6 +9,7 @@
 #include "harness/core/select.h"
 #include "harness/records/refused.h"
 #include "labs/radiance/field/settings.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/splat_file.h"
@@ -369,6 +370,7 @@ Storage load_precision(const std::string& name, const std::filesystem::path& fil
   const Storage precision = name.empty() ? Storage::f32 : precision_named(name);
   if (!name.empty() && precision == Storage::f32) return precision;
   if (is_gaussian_file(file)) return require_precision(kind_of("gaussians"), precision), precision;
+  if (is_snapshot_file(file)) return precision;
   const TensorFile opened(file);
   require_precision(kind_of(field_of(opened)), precision);
   if (!name.empty()) return precision;
@@ -379,6 +381,10 @@ Storage load_precision(const std::string& name, const std::filesystem::path& fil
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene,
                                              Storage precision) {
   if (is_gaussian_file(file)) return load_gaussian_file(file, scene);
+  if (is_snapshot_file(file)) {
+    Model model = load_snapshot(file);
+    return field_model(precision == Storage::f32 ? std::move(model) : narrowed(std::move(model), precision));
+  }
   std::string field;
   {
     const TensorFile opened(file);  // closed before the model is read from it

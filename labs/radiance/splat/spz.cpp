@@ -11,6 +11,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/records/refused.h"
+#include "labs/radiance/field/packed_tree.h"
 #include "labs/radiance/splat/ply.h"
 
 namespace klab {
@@ -232,25 +233,8 @@ SpzHeader require_known(const std::filesystem::path& file, SpzHeader h, size_t p
 
 void save_spz(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place) {
   const std::vector<uint8_t> bytes = packed_gaussians(file, in_world(grid, spz_place(place)));
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::bad_alloc();
   AtomicFile out(file);
-  std::vector<uint8_t> piece(size_t(1) << 20);
-  size_t given = 0;
-  int code = Z_OK;
-  while (code != Z_STREAM_END) {
-    if (stream.avail_in == 0) {
-      stream.next_in = const_cast<Bytef*>(bytes.data() + given);
-      stream.avail_in = uInt(std::min(size_t(1) << 30, bytes.size() - given));
-      given += stream.avail_in;
-    }
-    stream.next_out = piece.data();
-    stream.avail_out = uInt(piece.size());
-    code = deflate(&stream, given == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
-    out.write(piece.data(), piece.size() - stream.avail_out);
-  }
-  deflateEnd(&stream);
+  write_gzip(out, bytes);
   out.commit();
 }
 
