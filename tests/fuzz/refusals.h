@@ -2,6 +2,8 @@
 #pragma once
 
 #include "harness/records/refused.h"
+#include "labs/radiance/field/packed_tree.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/scene/camera_path.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "tests/fuzz/fuzz_fixture.h"
@@ -73,6 +75,17 @@ class Refusals : public Fuzz {
     clouds.push_back(little), clouds.push_back(text);
     kinds_.push_back(
         [=, this](Mutator& m) { read_point_cloud(write("x.ply", m.bytes(clouds[m.below(clouds.size())]))); });
+    Config config;
+    config.levels = 1, config.log2_table = 4, config.width = config.grid = 8;
+    Model field(config, {});
+    field.initialize(1);
+    save_snapshot(folder / "whole.ingp", field, {});
+    json snapshot = read_packed_tree(folder / "whole.ingp");
+    snapshot["snapshot"]["density_grid_binary"] = json::binary({});
+    kinds_.push_back([=, this](Mutator& m) {
+      write_packed_tree(folder / "y.ingp", m.tree(snapshot));
+      load_snapshot(folder / "y.ingp");
+    });
     const Placement placement;
     save_gaussians(folder / "whole.ply", random_gaussians(5, 1, 1), {}, &placement);
     save_splat(folder / "whole.splat", random_gaussians(5, 0, 1), {});

@@ -15,6 +15,8 @@
 #include "harness/simt/compiled_code.h"
 #include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/model.h"
+#include "labs/radiance/field/packed_tree.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/field/voxels.h"
 #include "labs/radiance/run/metrics.h"
@@ -47,6 +49,30 @@ TEST_F(Fuzz, Models) {
   const std::string file = read(folder / "model.safetensors");
   broken_inputs([&](Mutator& m) {
     const Model read = Model::load(write("x.safetensors", m.safetensors(file)));
+    for (const Part part : kParts)
+      for (const float v : read.of(part)) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, SnapshotsOfInstantNgp) {
+  Model model(tiny(), {});
+  model.initialize(1);
+  save_snapshot(folder / "whole.ingp", model, {});
+  json document = read_packed_tree(folder / "whole.ingp");
+  document["snapshot"]["density_grid_binary"] =
+      json::binary({});  // that of a field that was not trained: small
+  write_packed_tree(folder / "whole.ingp", document);
+  const std::string file = read(folder / "whole.ingp");
+  const std::vector<uint8_t> plain = json::to_msgpack(document);
+  broken_inputs([&](Mutator& m) {
+    const size_t kind = m.below(4);
+    if (kind == 0)
+      write("x.ingp", m.bytes(file));
+    else if (kind == 1)
+      write("x.msgpack", m.bytes({plain.begin(), plain.end()}));
+    else
+      write_packed_tree(folder / "x.ingp", m.tree(document));
+    const Model read = load_snapshot(folder / (kind == 1 ? "x.msgpack" : "x.ingp"));
     for (const Part part : kParts)
       for (const float v : read.of(part)) ASSERT_TRUE(std::isfinite(v));
   });

@@ -6,6 +6,7 @@
   exported_files.py points FILE.ply N   N points with normals of unit length
   exported_files.py gaussians FILE.ply FILE.splat FILE.spz   the same Gaussians, within the steps of each format
   exported_files.py density FILES.md FILE.ply LEVEL   docs/files.md's own program, run next to a model, finds the level on the mesh
+  exported_files.py snapshot FILES.md VALUES.json   docs/files.md's other program, run next to a snapshot.ingp, finds what klab finds
 """
 import gzip, json, math, struct, sys
 
@@ -215,4 +216,18 @@ def density(page, path, level):
         fail("the program finds another density than klab")
 
 
-{"mesh": mesh, "glb": glb, "points": points, "gaussians": gaussians, "density": density}[sys.argv[1]](*sys.argv[2:])
+def snapshot(page, values):
+    names = {}
+    exec(open(page, encoding="utf-8").read().split("```python\n")[2].split("```")[0], names)
+    worst = [0, 0]
+    found = json.load(open(values))
+    for v in found:
+        density, color = names["field"](v["point"], v["direction"])
+        worst[0] = max(worst[0], abs(math.log(density) - v["log_density"]) / (1 + abs(v["log_density"])))
+        worst[1] = max(worst[1], max(abs(a - b) for a, b in zip(color, v["color"])))
+    print(f"{len(found)} points, densities within {worst[0]:.2g}, colors within {worst[1]:.2g}")
+    if not found or worst[0] > 1e-3 or worst[1] > 1e-3:
+        fail("the program finds another field than klab")
+
+
+{"mesh": mesh, "glb": glb, "points": points, "gaussians": gaussians, "density": density, "snapshot": snapshot}[sys.argv[1]](*sys.argv[2:])

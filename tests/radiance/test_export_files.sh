@@ -34,6 +34,20 @@ export_quietly hash --mesh fine.ply --resolution 60 --level 10 --box 0.3 0.3 0.1
 whole=$("$klab" export hash --mesh whole.ply --resolution 40 --level 10)
 [[ ${whole#*  } != "$(sed -n 's/^mesh.ply  //p' said.txt)" ]] || fail "the box changes nothing"
 
+# A snapshot shows the same scene, and gives the same surface.
+export_quietly hash --ingp hash.ingp
+grep -q '^hash.ingp  [0-9.]* MB, numbers in half precision$' said.txt || { cat said.txt; fail "does not say what was written"; }
+export_quietly hash.ingp --mesh snapshot.ply --ingp again.ingp --resolution 40 --level 10 --box 0 0 0 0.5 1 1
+read_files mesh snapshot.ply
+score() { grep -m1 -o '"psnr": [0-9.]*' "$1" | grep -o '[0-9.]*$'; }
+for model in hash hash.ingp again.ingp; do
+  "$klab" eval $model built-in --downscale 25 --plan last --json >eval_$model.json || fail "does not score $model"
+done
+awk -v a="$(score eval_hash.json)" -v b="$(score eval_hash.ingp.json)" -v c="$(score eval_again.ingp.json)" \
+  'BEGIN { exit !(a > 10 && (a - b) ^ 2 < 0.0001 && b == c) }' || { head -5 eval_*.json; fail "a snapshot shows another scene"; }
+"$klab" quantize hash.ingp --format int8 --out few.safetensors >/dev/null || fail "a snapshot is not quantized"
+"$klab" render hash.ingp --precision f16 --size 20 --plan last --out small >said.txt || { cat said.txt; fail "no picture of a snapshot"; }
+
 # Gaussians in all three formats, and back.
 for file in a.ply a.splat a.spz; do export_quietly gaussians --gaussians $file; done
 read_files gaussians a.ply a.splat a.spz
@@ -69,7 +83,12 @@ refused() { # words, then arguments
   [[ $code == 2 ]] || { cat out.txt said.txt; fail "$*: exit code $code"; }
   grep -qe "$words" said.txt && [[ $(wc -l <said.txt) == 1 ]] || { cat out.txt said.txt; fail "$*: does not say '$words' in one line"; }
 }
-refused 'give --html, --mesh, --points or --gaussians a file' export hash
+refused 'give --html, --mesh, --points, --gaussians or --ingp a file' export hash
+refused '--ingp x.msgpack: must end in .ingp' export hash --ingp x.msgpack
+refused 'holds a field of gaussians, and a snapshot' export gaussians --ingp x.ingp
+refused 'nowhere.ingp: no such file' eval nowhere.ingp built-in
+head -c 3000 hash.ingp >cut.ingp
+refused 'cut.ingp: is cut short.*copy the file again' eval cut.ingp built-in
 refused '--mesh x.obj: must end in .ply or .glb' export hash --mesh x.obj
 refused '--gaussians x.sog: must end in' export gaussians --gaussians x.sog
 refused 'reaches 1e+08 nowhere in the box' export hash --mesh x.ply --level 1e8 --resolution 16
@@ -83,7 +102,7 @@ refused 'nowhere' render hash --orbit 2 --mp4 nowhere/x.mp4
 refused 'nowhere' export hash --mesh nowhere/x.ply
 printf 'NGSP' >broken.spz
 refused 'is no gzip stream' eval broken.spz built-in
-[[ ! -e x.ply && ! -e x.html && ! -e x.mp4 && ! -e nowhere ]] || fail "something was left behind"
+[[ ! -e x.ply && ! -e x.ingp && ! -e x.html && ! -e x.mp4 && ! -e nowhere ]] || fail "something was left behind"
 
 # Small pages: voxels of a hash field, Gaussians without dependence on the view.
 export_quietly hash --html small.html --small --cells 64

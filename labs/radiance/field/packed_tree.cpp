@@ -67,11 +67,11 @@ class TreeBuilder : public nlohmann::json_sax<Tree> {
   bool number_integer(number_integer_t value) override { return put(value); }
   bool number_unsigned(number_unsigned_t value) override { return put(value); }
   bool number_float(number_float_t value, const string_t&) override { return put(value); }
-  bool string(string_t& value) override { return put(std::move(value)); }
+  bool string(string_t& value) override { return put(as_utf8(value)); }
   bool binary(binary_t& value) override { return put(Tree(std::move(value))); }
   bool start_object(size_t) override { return open(Tree::object()); }
   bool start_array(size_t) override { return open(Tree::array()); }
-  bool key(string_t& name) override { return key_ = std::move(name), true; }
+  bool key(string_t& name) override { return key_ = as_utf8(name), true; }
   bool end_object() override { return open_.pop_back(), true; }
   bool end_array() override { return open_.pop_back(), true; }
   bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception&) override {

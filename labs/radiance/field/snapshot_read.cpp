@@ -103,7 +103,8 @@ class SnapshotReader {
   std::string text(const json& in, const char* key, const char* missing) const {
     if (!in.is_object() || !in.contains(key)) return lower(missing);
     if (!in[key].is_string())
-      refuse(key, fmt::format("has \"{}\" {}, which is no name", key, excerpt(in[key].dump())));
+      refuse(key, fmt::format("has \"{}\" {}, which is no name", key,
+                              excerpt(in[key].dump(-1, ' ', true, json::error_handler_t::replace))));
     return lower(in[key].get<std::string>());
   }
   void require_text(const json& in, const char* key, const char* missing, const char* only,
@@ -163,11 +164,11 @@ class SnapshotReader {
     if (!value.is_array() || value.size() < 3)
       refuse(key, fmt::format("has a \"{}\" that is no three numbers", key));
     float v[3];
-    for (size_t k = 0; k < 3; ++k) try {
-        v[k] = float(number_of<double>(value[k], key, range::offset, file_.string()));
-      } catch (const std::runtime_error& e) {
-        refuse(key, std::string(e.what()).substr(file_.string().size() + 2));
-      }
+    for (size_t k = 0; k < 3; ++k) {
+      if (!value[k].is_number() || !within(value[k].get<double>(), range::offset))
+        refuse(key, fmt::format("has a \"{}\" with a number that is not {}", key, text_of(range::offset)));
+      v[k] = value[k].get<float>();
+    }
     return {v[0], v[1], v[2]};
   }
 
@@ -209,12 +210,11 @@ class SnapshotReader {
     const auto base = number<int64_t>(e, "base_resolution", {0, 4096}, int64_t(0));
     c_.base_resolution =
         base > 0 ? base : int64_t(1) << (e.contains("log2_hashmap_size") ? c_.log2_table / 3 : 5);
+    c_.finest_resolution = c_.base_resolution;
+    if (c_.levels == 1) return 1;
     auto growth = float(number<double>(e, "per_level_scale", {0, 1e3}, 0.0));
     const double side = placement.side(), from = double(c_.base_resolution);
-    if (c_.levels == 1)
-      growth = 1;
-    else if (growth == 0)
-      growth = std::exp(std::log(float(kFinest * side / from)) / float(c_.levels - 1));
+    if (growth == 0) growth = std::exp(std::log(float(kFinest * side / from)) / float(c_.levels - 1));
     const double finest = from * std::pow(double(growth), double(c_.levels - 1)) / side;
     if (!(growth >= 1 && finest >= from - 0.5 && finest * side <= double(1 << 20) &&
           finest < double(1 << 19)))

@@ -50,7 +50,8 @@ float growth_of(const Model& model, const SnapshotOptions& o) {
   const auto nearest = float(hashgrid_growth(shape.levels, shape.base, shape.finest));
   float best = 0;
   double least = INFINITY;
-  for (int step = -32; step <= 32; ++step) {
+  for (int tried = 0; tried <= 64; ++tried) {
+    const int step = tried % 2 != 0 ? -(tried + 1) / 2 : tried / 2;  // 0, -1, 1, -2, ...
     const auto growth = std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + uint32_t(step));
     const std::vector<SnapshotLevel> theirs =
         snapshot_levels(c.levels, c.log2_table, c.base_resolution, growth);
