@@ -1,6 +1,7 @@
 // Surfaces, points and baked voxels of trained fields: values at points are those of pictures, places those of the world.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/program/plan.h"
@@ -48,6 +49,39 @@ struct Points {
     return out;
   }
 };
+
+/// A field of another program, whose axes are y, z and x of the grid's.
+TEST(Surface, FieldsInOtherAxesAreFoundAtTheirPlaces) {
+  Config config;
+  config.levels = 2, config.log2_table = 8, config.base_resolution = 4, config.finest_resolution = 8;
+  config.width = 16, config.grid = 8;
+  Model plain(config, {});
+  plain.initialize(3);
+  for (int64_t i = 0; i < plain.of(Part::table).size(); ++i) plain.of(Part::table)[i] = std::sin(float(i));
+  std::fill(plain.occupancy.begin(), plain.occupancy.begin() + 32, uint8_t(0));  // half of the cube, in z
+  Model turned = plain.copy();
+  turned.placement.yzx = true;
+  const auto model = field_model(std::move(plain)), other = field_model(std::move(turned));
+  CallTimes times;
+  const Plan plan = Plan::named("naive", model->picture_calls(backend_named("cpu")), times);
+  const auto here = field_points(*model, plan), there = field_points(*other, plan);
+  const Vec3 filled{0.2F, 0.7F, 0.9F}, empty{0.9F, 0.7F, 0.2F}, to = normalized({1, 2, -3});
+  const auto in_its_axes = [](Vec3 v) {
+    return Vec3{v.z, v.x, v.y};
+  };  // the point that the turned field has there
+  for (const Vec3 point : {filled, empty}) {
+    const Vec3 moved = in_its_axes(point), direction = in_its_axes(to);
+    float a = 0, b = 0;
+    here->density(&point, 1, &a);
+    there->density(&moved, 1, &b);
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(a == kNoValue, point.z < 0.5F);
+    Vec3 color, same;
+    here->color(&point, &to, 1, &color);
+    there->color(&moved, &direction, 1, &same);
+    EXPECT_EQ(color.x, same.x);
+  }
+}
 
 TEST(Surface, ValuesBetweenVerticesAreInterpolated) {
   VoxelModel voxels = ball();

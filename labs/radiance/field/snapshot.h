@@ -15,8 +15,8 @@ namespace klab {
 /// What a snapshot says besides the field.
 struct SnapshotOptions {
   std::filesystem::path source;  // the model's file, for messages
-  Camera view;                   // the first view, in the grid
-  int64_t steps = 0;             // of the training
+  Camera view = look_at({1.6F, 0.5F, 1.1F}, {0.5F, 0.5F, 0.5F}, 600, 600, 0.7F);  // the first, in the grid
+  int64_t steps = 0;                                                              // of the training
 };
 
 /// Writes a model of floats. Throws Refused naming the setting for a field that tiny-cuda-nn cannot express: a table that is adaptive or

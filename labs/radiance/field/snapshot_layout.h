@@ -47,7 +47,7 @@ struct SnapshotLayout {
   }
 };
 
-/// Returns the layout of a field whose hidden layers have so many units.
+/// Returns the layout of a field whose hidden layers have these widths.
 SnapshotLayout snapshot_layout(const Config& config, std::vector<SnapshotLevel> levels, int64_t density_width,
                                int64_t color_width, const SnapshotPadding& padding);
 
