@@ -102,6 +102,16 @@ if(KLAB_HTTP AND HTTPLIB_INCLUDE_DIR AND HTTPLIB_LIBRARY)
   list(APPEND KLAB_HTTP_DEFINITIONS KLAB_HAVE_HTTPLIB=1)
 endif()
 
+# libwebp-dev, optional: Gaussians as SOG. One file includes its headers, labs/radiance/splat/webp_picture.cpp.
+option(KLAB_WEBP "Read and write Gaussians as SOG by libwebp where it is installed" ON)
+if(KLAB_WEBP)
+  find_path(WEBP_INCLUDE_DIR webp/encode.h)
+  find_library(WEBP_LIBRARY webp)
+endif()
+
 # Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
 target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)
+if(KLAB_WEBP AND WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
+  target_link_libraries(klab_lab_dependencies INTERFACE ${WEBP_LIBRARY})
+endif()

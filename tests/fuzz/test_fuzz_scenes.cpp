@@ -2,6 +2,8 @@
 // ctest: sanitized
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/splat_file.h"
+#include "labs/radiance/splat/webp_picture.h"
+#include "labs/radiance/splat/zip_file.h"
 #include "tests/fuzz/fuzz_fixture.h"
 #include "tests/fuzz/small_scenes.h"
 #include "tests/radiance/jpeg_file.h"
@@ -144,6 +146,31 @@ TEST_F(Fuzz, CompressedSplats) {
   const std::string file = read(folder / "whole.spz");
   broken_inputs([&](Mutator& m) {
     GaussianSet set = load_gaussians(write("x.spz", m.bytes(file)), {});
+    ASSERT_GT(set.n, 0);
+    for (const std::vector<float>* values : set.tensors())
+      for (const float v : *values) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, SpatiallyOrderedSplats) {
+  if (!has_webp()) GTEST_SKIP() << "klab was built without libwebp-dev";
+  save_gaussians(folder / "whole.sog", random_gaussians(5, 1, 1), {});
+  const std::string file = read(folder / "whole.sog");
+  const std::map<std::string, std::vector<uint8_t>> whole = read_zip(folder / "whole.sog");
+  const json meta = json::parse(whole.at("meta.json"));
+  broken_inputs([&](Mutator& m) {
+    if (m.below(3) == 0) {
+      write("x.sog", m.bytes(file));
+    } else {  // with checksums that are right
+      std::map<std::string, std::vector<uint8_t>> files = whole;
+      auto part = files.begin();
+      std::advance(part, std::ptrdiff_t(m.below(files.size())));
+      const std::string text =
+          part->first == "meta.json" ? m.json(meta) : m.bytes({part->second.begin(), part->second.end()});
+      part->second.assign(text.begin(), text.end());
+      write_zip(folder / "x.sog", {files.begin(), files.end()});
+    }
+    GaussianSet set = load_gaussians(folder / "x.sog", {});
     ASSERT_GT(set.n, 0);
     for (const std::vector<float>* values : set.tensors())
       for (const float v : *values) ASSERT_TRUE(std::isfinite(v));

@@ -57,6 +57,18 @@ export_quietly gaussians --points middles.ply
 awk -v a="$(grep -m1 -o '"psnr": [0-9.]*' ply.json | grep -o '[0-9.]*$')" -v b="$(grep -m1 -o '"psnr": [0-9.]*' spz.json | grep -o '[0-9.]*$')" \
   'BEGIN { exit !(a > 15 && b > a - 1) }' || { head -5 ply.json spz.json; fail "an .spz shows another scene than the .ply"; }
 
+# So is .sog, if klab has libwebp; the archive is read by python's zipfile.
+if "$klab" export gaussians --gaussians a.sog >said.txt 2>&1; then
+  python3 -c 'import json, zipfile
+z = zipfile.ZipFile("a.sog")
+assert z.testzip() is None and json.loads(z.read("meta.json"))["version"] == 2 and len(z.namelist()) == 8' || fail "a.sog is no SOG"
+  "$klab" eval a.sog built-in --downscale 8 --plan last --json >sog.json || fail "does not score a .sog"
+  awk -v a="$(score ply.json)" -v b="$(score sog.json)" 'BEGIN { exit !(b > a - 1) }' || { head -5 ply.json sog.json; fail "a .sog shows another scene than the .ply"; }
+  printf 'PK' >broken.sog
+else
+  grep -q 'libwebp-dev' said.txt && [[ $(wc -l <said.txt) == 1 && ! -e a.sog ]] || { cat said.txt; fail "does not say what .sog files take"; }
+fi
+
 # Camera paths are read as they were written, and videos have a frame for each picture.
 "$klab" render hash --orbit 3 --size 31 --plan last --save-path path.json --mp4 film.mp4 --out circle >said.txt || { cat said.txt; fail "no pictures"; }
 "$klab" render hash --path path.json --size 31 --plan last --save-path again.json --out again >/dev/null || fail "no pictures along the path"
@@ -90,7 +102,7 @@ refused 'nowhere.ingp: no such file' eval nowhere.ingp built-in
 head -c 3000 hash.ingp >cut.ingp
 refused 'cut.ingp: is cut short.*copy the file again' eval cut.ingp built-in
 refused '--mesh x.obj: must end in .ply or .glb' export hash --mesh x.obj
-refused '--gaussians x.sog: must end in' export gaussians --gaussians x.sog
+refused '--gaussians x.obj: must end in' export gaussians --gaussians x.obj
 refused 'reaches 1e+08 nowhere in the box' export hash --mesh x.ply --level 1e8 --resolution 16
 refused 'holds Gaussians, which have no density' export gaussians --mesh x.ply
 refused 'no Gaussians to write' export hash --gaussians x.ply

@@ -125,7 +125,7 @@ std::function<int()> setup_eval(CLI::App& app) {
   auto v = std::make_shared<Values>();
   app.add_option("model", v->model,
                  "model.safetensors, the folder of a run, a snapshot of instant-ngp (.ingp), or Gaussians as "
-                 ".ply, .splat or .spz")
+                 ".ply, .splat, .spz or .sog")
       ->required();
   app.add_option("scene", v->scene, "the scene it was trained on")->required();
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");

@@ -260,7 +260,7 @@ std::function<int()> setup_render(CLI::App& app) {
   auto v = std::make_shared<RenderValues>();
   app.add_option("model", v->model,
                  "model.safetensors, the folder of a run, a snapshot of instant-ngp (.ingp), or Gaussians as "
-                 ".ply, .splat or .spz")
+                 ".ply, .splat, .spz or .sog")
       ->required();
   app.add_option("--out", v->out, "folder for the pictures");
   auto* orbit =

@@ -313,7 +313,7 @@ void require_outputs(const ExportValues& v, const fs::path& file) {
   };
   ending("--mesh", v.mesh, {".ply", ".glb"});
   ending("--points", v.points, {".ply"});
-  ending("--gaussians", v.gaussians, {".ply", ".splat", ".spz"});
+  ending("--gaussians", v.gaussians, {".ply", ".splat", ".spz", ".sog"});
   ending("--ingp", v.ingp, {".ingp"});
   for (const std::string& each : v.outputs()) {
     std::error_code error;
@@ -355,7 +355,7 @@ std::function<int()> setup_export(CLI::App& app) {
   auto v = std::make_shared<ExportValues>();
   app.add_option("model", v->model,
                  "model.safetensors, the folder of a run, a snapshot of instant-ngp (.ingp), or Gaussians as "
-                 ".ply, .splat or .spz")
+                 ".ply, .splat, .spz or .sog")
       ->required();
   auto* html = app.add_option("--html", v->html,
                               "page to write: one file that draws the field in any browser with WebGL2");
@@ -371,7 +371,7 @@ std::function<int()> setup_export(CLI::App& app) {
       app.add_option("--mesh", v->mesh, "closed surface to write, a .ply or .glb, with normals and colors");
   auto* points =
       app.add_option("--points", v->points, "points on that surface, or the middles of Gaussians, a .ply");
-  app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat or .spz");
+  app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat, .spz or .sog");
   app.add_option("--ingp", v->ingp, "a hash field as a snapshot of instant-ngp, an .ingp");
   app.add_option("--scene", v->scene,
                  "the scene in whose world files are written (default: that of the run)");

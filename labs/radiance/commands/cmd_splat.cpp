@@ -197,12 +197,12 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("--out", v->out, "write the Gaussians there, a .ply that splatting viewers read");
   app.add_option(
       "--export", v->exported,
-      "and there, a .spz (compressed), a .splat (32 bytes a Gaussian, colors of degree 0) or a .ply");
+      "and there, a .spz or .sog (compressed), a .splat (32 bytes a Gaussian, colors of degree 0) or a .ply");
   add_number(app, "--save-every", v->save_every, range::checkpoint_seconds,
              "seconds after which it is written anew");
   app.add_option("--start", v->start,
-                 "points: those of the scene (default where it has any); random; or a .ply, .splat or .spz "
-                 "to go on from");
+                 "points: those of the scene (default where it has any); random; or a .ply, .splat, .spz "
+                 "or .sog to go on from");
   app.add_option("--pictures", v->pictures, "a folder for the pictures of the test views");
   add_number(app, "--initial", v->splat.initial, Range{1, 1e7}, "Gaussians at random places (default 20000)");
   add_number(app, "--most", v->splat.density.most, Range{1, 1e8}, "Gaussians at most (default 100000)");

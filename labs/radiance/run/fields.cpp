@@ -338,7 +338,8 @@ std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file
 }  // namespace
 
 bool is_gaussian_file(const std::filesystem::path& file) {
-  return file.extension() == ".ply" || file.extension() == ".splat" || file.extension() == ".spz";
+  constexpr std::array kEndings = {".ply", ".splat", ".spz", ".sog"};
+  return std::ranges::find(kEndings, file.extension().string()) != kEndings.end();
 }
 
 namespace {

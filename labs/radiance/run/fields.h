@@ -84,7 +84,7 @@ std::unique_ptr<FieldTrainer> make_trainer(const FieldSettings& settings, const 
 /// Returns the present model of a trainer of this field. It does not depend on the trainer's lifetime.
 std::unique_ptr<FieldModel> trained_model(const FieldSettings& settings, const FieldTrainer& trainer);
 
-/// Reads a model's file, a snapshot of instant-ngp, or Gaussians from a .ply, .splat or .spz. Those of other programs, and all but .ply, do not say where
+/// Reads a model's file, a snapshot of instant-ngp, or Gaussians from a .ply, .splat, .spz or .sog. Those of other programs, and all but .ply, do not say where
 /// they lie: they are put into the scene's box, if one is given. Throws std::runtime_error naming the file: like
 /// TensorFile, for an unknown field, and like the field's own reader.
 /// Numbers are floats in memory, or have the `precision` that load_precision() allowed.

@@ -13,6 +13,7 @@
 #include "harness/records/refused.h"
 #include "labs/radiance/scene/image.h"
 #include "labs/radiance/splat/ply.h"
+#include "labs/radiance/splat/sog.h"
 #include "labs/radiance/splat/spz.h"
 
 namespace klab {
@@ -124,6 +125,8 @@ void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, c
     save_splat(file, set, place);
   else if (file.extension() == ".spz")
     save_spz(file, set, place);
+  else if (file.extension() == ".sog")
+    save_sog(file, set, place);
   else
     save_ply(file, set, place, placement);
 }
@@ -131,6 +134,7 @@ void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, c
 GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place,
                            std::vector<std::string>* notes) {
   if (file.extension() == ".spz") return load_spz(file, place, notes);
+  if (file.extension() == ".sog") return load_sog(file, place, notes);
   return file.extension() == ".splat" ? load_splat(file, place) : load_ply(file, place, notes);
 }
 
