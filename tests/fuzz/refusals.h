@@ -6,6 +6,7 @@
 #include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/scene/camera_path.h"
 #include "labs/radiance/splat/splat_file.h"
+#include "labs/radiance/splat/webp_picture.h"
 #include "tests/fuzz/fuzz_fixture.h"
 #include "tests/fuzz/small_scenes.h"
 
@@ -90,10 +91,12 @@ class Refusals : public Fuzz {
     save_gaussians(folder / "whole.ply", random_gaussians(5, 1, 1), {}, &placement);
     save_splat(folder / "whole.splat", random_gaussians(5, 0, 1), {});
     save_gaussians(folder / "whole.spz", random_gaussians(5, 1, 1), {});
-    for (const char* ending : {".ply", ".splat", ".spz"}) {
-      const std::string whole = read(folder / (std::string("whole") + ending));
-      kinds_.push_back(
-          [=, this](Mutator& m) { load_gaussians(write(std::string("y") + ending, m.bytes(whole)), {}); });
+    std::vector<std::string> endings = {".ply", ".splat", ".spz"};
+    if (has_webp())
+      save_gaussians(folder / "whole.sog", random_gaussians(5, 1, 1), {}), endings.emplace_back(".sog");
+    for (const std::string& ending : endings) {
+      const std::string whole = read(folder / ("whole" + ending));
+      kinds_.push_back([=, this](Mutator& m) { load_gaussians(write("y" + ending, m.bytes(whole)), {}); });
     }
   }
 

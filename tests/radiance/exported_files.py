@@ -5,10 +5,11 @@
   exported_files.py glb FILE.glb FILE.ply   the same mesh as the .ply
   exported_files.py points FILE.ply N   N points with normals of unit length
   exported_files.py gaussians FILE.ply FILE.splat FILE.spz   the same Gaussians, within the steps of each format
+  exported_files.py sog FILE.ply FILE.sog   the same Gaussians; takes dwebp
   exported_files.py density FILES.md FILE.ply LEVEL   docs/files.md's own program, run next to a model, finds the level on the mesh
   exported_files.py snapshot FILES.md VALUES.json   docs/files.md's other program, run next to a snapshot.ingp, finds what klab finds
 """
-import gzip, json, math, struct, sys
+import gzip, itertools, json, math, struct, subprocess, sys, zipfile
 
 
 def fail(words):
@@ -202,6 +203,62 @@ def gaussians(ply, splat, spz):
     print(f"{n} Gaussians of degree {degree} agree")
 
 
+def sog(ply, archive):
+    vertices, _ = ply_of(ply)
+    files = zipfile.ZipFile(archive)
+    meta = json.loads(files.read("meta.json"))
+    n = meta["count"]
+    if meta["version"] != 2 or n != len(vertices):
+        fail(f"{archive} is version {meta['version']} with {n} Gaussians")
+
+    def pixels(key, index=0):  # rows, each a list of bytes
+        run = subprocess.run(["dwebp", "-quiet", "-pam", "-o", "-", "--", "-"], input=files.read(meta[key]["files"][index]), stdout=subprocess.PIPE, check=True)
+        head, data = run.stdout.split(b"ENDHDR\n", 1)
+        sizes = dict(line.split()[:2] for line in head.decode().splitlines()[1:])
+        return int(sizes["WIDTH"]), [data[i:i + 4] for i in range(0, len(data), 4)]
+
+    (_, low), (_, high), (_, rotations), (_, scales), (_, colors) = (pixels(*at) for at in (("means",), ("means", 1), ("quats",), ("scales",), ("sh0",)))
+    means, places = meta["means"], {}
+    for v in vertices:
+        steps = [round(65535 * (math.copysign(math.log1p(abs(v[k])), v[k]) - a) / ((b - a) or 1)) for k, a, b in zip("xyz", means["mins"], means["maxs"])]
+        places.setdefault(tuple(steps), []).append(v)
+
+    def chosen(book, byte, value, words):  # the nearest of the codebook
+        near(abs(book[byte] - value), min(abs(b - value) for b in book), 1e-5, words)
+
+    bands = meta["shN"]["bands"] if "shN" in meta else 0
+    functions = (bands + 1) ** 2 - 1
+    if bands:
+        (width, sets), (_, labels) = pixels("shN"), pixels("shN", 1)
+        if width != 64 * functions:
+            fail(f"sets of coefficients are {width} pixels wide")
+    found = set()
+    for i in range(n):
+        at = [low[i][k] | high[i][k] << 8 for k in range(3)]
+        # Single precision may round to the next step.
+        v = next((v for off in sorted(itertools.product((0, -1, 1), repeat=3), key=lambda o: sum(map(abs, o)))
+                  for v in places.get(tuple(a + o for a, o in zip(at, off)), []) if id(v) not in found), None)
+        if v is None:
+            fail(f"{archive} has a Gaussian at {at}, which {ply} lacks")
+        found.add(id(v))
+        for k in range(3):
+            chosen(meta["scales"]["codebook"], scales[i][k], v[f"scale_{k}"], "scale")
+            chosen(meta["sh0"]["codebook"], colors[i][k], v[f"f_dc_{k}"], "color")
+        near(colors[i][3] / 255, logistic(v["opacity"]), 0.5 / 255 + 1e-5, "opacity")
+        largest, q = rotations[i][3] - 252, [0] * 4
+        kept = [k for k in range(4) if k != largest]
+        for k, byte in zip(kept, rotations[i]):
+            q[k] = (byte / 255 * 2 - 1) / math.sqrt(2)
+        q[largest] = math.sqrt(max(0, 1 - sum(p * p for p in q)))
+        for a, b in zip(turned(q), turned([v[f"rot_{k}"] for k in range(4)])):
+            near(a, b, 0.03, "rotation")
+        label = labels[i][0] | labels[i][1] << 8 if bands else 0
+        for f in range(functions):
+            for k in range(3):
+                chosen(meta["shN"]["codebook"], sets[label * functions + f][k], v[f"f_rest_{15 * k + f}"], f"function {f}")
+    print(f"{n} Gaussians of {archive} agree")
+
+
 def density(page, path, level):
     program = open(page, encoding="utf-8").read().split("```python\n")[1].split("```")[0]
     names = {}
@@ -230,4 +287,4 @@ def snapshot(page, values):
         fail("the program finds another field than klab")
 
 
-{"mesh": mesh, "glb": glb, "points": points, "gaussians": gaussians, "density": density, "snapshot": snapshot}[sys.argv[1]](*sys.argv[2:])
+{"mesh": mesh, "glb": glb, "points": points, "gaussians": gaussians, "sog": sog, "density": density, "snapshot": snapshot}[sys.argv[1]](*sys.argv[2:])

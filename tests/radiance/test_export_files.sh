@@ -23,6 +23,13 @@ echo '{"initial": 800, "most": 6000, "sh_degree": 2}' >gaussians.json
   { cat train.txt; fail "cannot train Gaussians"; }
 export_quietly() { "$klab" export "$@" >said.txt || { cat said.txt; fail "export $*"; }; }
 
+refused() { # words, then arguments
+  local words=$1 code=0; shift
+  "$klab" "$@" >out.txt 2>said.txt || code=$?
+  [[ $code == 2 ]] || { cat out.txt said.txt; fail "$*: exit code $code"; }
+  grep -qe "$words" said.txt && [[ $(wc -l <said.txt) == 1 ]] || { cat out.txt said.txt; fail "$*: does not say '$words' in one line"; }
+}
+
 # One surface, as three files; its box cuts it.
 export_quietly hash --mesh mesh.ply --points points.ply --number 700 --resolution 40 --level 10 --box 0 0 0 0.5 1 1
 grep -q '^mesh.ply  [0-9]* triangles, [0-9]* vertices, in the scene' said.txt || { cat said.txt; fail "does not say what was written"; }
@@ -64,7 +71,9 @@ z = zipfile.ZipFile("a.sog")
 assert z.testzip() is None and json.loads(z.read("meta.json"))["version"] == 2 and len(z.namelist()) == 8' || fail "a.sog is no SOG"
   "$klab" eval a.sog built-in --downscale 8 --plan last --json >sog.json || fail "does not score a .sog"
   awk -v a="$(score ply.json)" -v b="$(score sog.json)" 'BEGIN { exit !(b > a - 1) }' || { head -5 ply.json sog.json; fail "a .sog shows another scene than the .ply"; }
+  if command -v dwebp >/dev/null; then read_files sog a.ply a.sog; else echo "no dwebp here: the pictures of a.sog were not opened"; fi
   printf 'PK' >broken.sog
+  refused 'broken.sog: is no zip, or is cut short' eval broken.sog built-in
 else
   grep -q 'libwebp-dev' said.txt && [[ $(wc -l <said.txt) == 1 && ! -e a.sog ]] || { cat said.txt; fail "does not say what .sog files take"; }
 fi
@@ -89,12 +98,6 @@ grep -q '^no video  ffmpeg is not installed: the pictures in plain make none.mp4
   { cat said.txt; fail "does not say that ffmpeg is missing"; }
 
 # Refused in one line that says what to do, and nothing is written.
-refused() { # words, then arguments
-  local words=$1 code=0; shift
-  "$klab" "$@" >out.txt 2>said.txt || code=$?
-  [[ $code == 2 ]] || { cat out.txt said.txt; fail "$*: exit code $code"; }
-  grep -qe "$words" said.txt && [[ $(wc -l <said.txt) == 1 ]] || { cat out.txt said.txt; fail "$*: does not say '$words' in one line"; }
-}
 refused 'give --html, --mesh, --points, --gaussians or --ingp a file' export hash
 refused '--ingp x.msgpack: must end in .ingp' export hash --ingp x.msgpack
 refused 'holds a field of gaussians, and a snapshot' export gaussians --ingp x.ingp
