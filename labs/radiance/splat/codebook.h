@@ -1,4 +1,4 @@
-// 256 values that stand nearest to many numbers, and vectors that stand for many others.
+// 256 values that are near to many numbers, and rows that many others share.
 #pragma once
 
 #include <array>
