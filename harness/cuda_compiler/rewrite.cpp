@@ -17,7 +17,7 @@ struct Scope {
   bool device = false;  // code for a device, perhaps also for the host
 };
 
-constexpr const char* kShared = "static thread_local __constinit __attribute__((aligned(128)))";
+constexpr const char* kShared = "static thread_local __constinit __attribute__((aligned(1024)))";
 #if defined(__x86_64__) || defined(__i386__)
 #define KLAB_COMMENT "#"
 #else

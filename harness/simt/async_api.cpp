@@ -19,9 +19,10 @@ AsyncBlock& block() { return running->async(); }
 // The rank of a block in a cluster lies above an address of the shared window, plus one: 0 is the own block.
 constexpr uint32_t kRankShift = 24;
 
-// Addresses in PTX: dynamic memory lies behind the first 1024 bytes, which the system has; static variables of the module at the
-// end of the 18 bits that a matrix descriptor has for an address, if they fit there, else beyond. Multiples of 1024 are those of
-// the host's addresses.
+// Addresses in PTX. If a program's kernel has one shared variable, or dynamic memory alone, it lies at 0, as on GPUs that reserve
+// nothing for the system: programs use the number 0 without asking for the address. Otherwise dynamic memory lies behind the first
+// 1024 bytes, and static variables of the module at the end of the 18 bits that a matrix descriptor has for an address, if they fit
+// there, else beyond. Multiples of 1024 are those of the host's addresses.
 constexpr uint32_t kDynamicAt = 1 << 10, kEnd = 1 << 18, kBeyond = 1 << 20;
 
 struct StaticWindow {
@@ -43,6 +44,28 @@ StaticWindow static_window(const Executor& e) {
 AsyncClocks clocks_for(unsigned rank) {
   if (running->trace == nullptr) return {};
   return running->trace->released().seen_by(running->cluster->rank(), rank);
+}
+
+/// The memory that begins at address 0: the kernel's only static variable, or its dynamic memory; bytes 0: nothing.
+struct ZeroRange {
+  char* begin;
+  size_t bytes;
+};
+ZeroRange at_zero(Executor& e) {
+  Executor::AtZero& one = e.at_zero;
+  if (!one.known && e.arena != nullptr) {
+    one.known = true;
+    std::vector<SharedVariable> fixed = shared_variables_of(e.launch->kernel);
+    std::erase_if(fixed, [&](const SharedVariable& v) { return e.static_shared + v.offset == e.arena; });
+    if (fixed.size() == 1 && e.launch->shared_bytes == 0) {
+      one.offset = fixed[0].offset;
+      one.bytes = fixed[0].bytes;
+    } else if (fixed.empty()) {
+      one.offset = size_t(e.dynamic_shared - e.static_shared);
+      one.bytes = e.launch->shared_bytes;
+    }
+  }
+  return {e.static_shared + one.offset, one.bytes};
 }
 
 struct ElectSlot {
@@ -79,10 +102,12 @@ void commit_products(void* const* slots, unsigned present) {
 
 uint32_t shared_address(const void* p) {
   const auto* c = static_cast<const char*>(p);
-  const Executor& e = *running;
+  Executor& e = *running;
   if (e.cluster != nullptr)
     if (const Cluster::Place there = e.cluster->peer_at(p); there.rank >= 0)
       return shared_address(there.own) | uint32_t(there.rank + 1) << kRankShift;
+  if (const ZeroRange zero = at_zero(e); size_t(c - zero.begin) <= zero.bytes && zero.bytes > 0)
+    return uint32_t(c - zero.begin);
   const size_t dynamic = size_t(c - e.dynamic_shared), off = size_t(c - e.static_shared);
   if (dynamic >= (e.arena != nullptr ? kProgramArena : e.launch->shared_bytes) &&
       off < e.static_shared_bytes) {
@@ -93,16 +118,25 @@ uint32_t shared_address(const void* p) {
 }
 
 void* shared_pointer(uint32_t address) {
-  const Executor& e = *running;
+  Executor& e = *running;
   const unsigned rank = (address >> kRankShift) - 1;
   if (e.cluster != nullptr && rank < e.cluster->blocks()) {
     void* const own = shared_pointer(address & ((1U << kRankShift) - 1));
     if (char* const p = e.cluster->at_rank(own, rank); p != nullptr) return p;
   }
+  if (const ZeroRange zero = at_zero(e); address < zero.bytes) return zero.begin + address;
   const StaticWindow window = static_window(e);
   const size_t off = size_t(address) - window.first;
-  if (address < window.first || off >= window.bytes) return e.dynamic_shared + int32_t(address - kDynamicAt);
-  return e.static_shared + (off < window.hole ? off : off + window.skip);
+  if (address >= window.first && off < window.bytes)
+    return e.static_shared + (off < window.hole ? off : off + window.skip);
+  // The lower half of a pointer: on a GPU that is the address too.
+  for (const auto& [begin, bytes] : {std::pair(e.static_shared, e.static_shared_bytes),
+                                     std::pair(e.dynamic_shared, e.launch->shared_bytes)})
+    if (const uint32_t at = address - uint32_t(reinterpret_cast<uintptr_t>(begin));
+        begin != nullptr && at < bytes)
+      return begin + at;
+  if (const ZeroRange zero = at_zero(e); zero.bytes > 0) return zero.begin + int32_t(address);
+  return e.dynamic_shared + int32_t(address - kDynamicAt);
 }
 
 void mbarrier_init(void* p, uint32_t count, const char* file, int line) {

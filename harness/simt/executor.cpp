@@ -313,6 +313,7 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
   divergence_told_ = false;
   step_limit_ = options.step_limit != 0 ? options.step_limit : with != nullptr ? kTracedSteps : kSteps;
   watched_ = 0;
+  at_zero = {};
   running = this;
 }
 

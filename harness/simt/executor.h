@@ -181,6 +181,11 @@ class Executor {
   char* arena = nullptr;          // required address of dynamic shared memory; nullptr: any
   char* static_shared = nullptr;  // this thread's copy for the kernel's module
   size_t static_shared_bytes = 0;
+  // What lies at the PTX address 0 (async_api.cpp): an offset in static shared memory; bytes 0: nothing, or not looked up yet.
+  struct AtZero {
+    bool known = false;
+    size_t offset = 0, bytes = 0;
+  } at_zero;
   uint64_t block_number = 0;
   Cluster* cluster = nullptr;  // that runs; nullptr: the blocks are alone
   GridRun* grid = nullptr;     // grid whose blocks this thread shares with others; nullptr when it runs alone
