@@ -22,6 +22,8 @@ struct Cell {
   uint32_t write_interval = 0;
   uint32_t read_interval = 0;
   uint16_t writer = 0, write_sync = 0, write_site = 0;
+  // If there are several readers, the site of the first is kept: the thread that writes has often read the word just before,
+  // and does not race with itself. A first reader that has written the word too is replaced.
   uint16_t reader = 0, read_sync = 0, read_site = 0;
   uint8_t defined = 0;  // one bit per byte
   bool write_atomic : 1 = false, read_atomic : 1 = false;

@@ -68,8 +68,10 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     c.reader = thread;
     c.read_sync = clocks_[me.warp].now;
     c.read_atomic = false;
+    c.read_site = site;
   } else {
     if (async_.on()) return false;
+    if (c.reader == c.writer) c.read_site = site;
     const bool grid = acquired_.empty() && (c.reader == Cell::kGrid || c.read_interval < block_first_ ||
                                             (c.read_interval > interval_ && chunks_.empty()));
     if (!grid && c.read_interval != interval_) return false;
@@ -89,7 +91,6 @@ uint16_t Trace::site_of(const void* pc, Space space, uint8_t how, size_t bytes) 
     c.read_atomic = false;
   }
   c.read_interval = interval_;
-  c.read_site = site;
   return true;
 }
 

@@ -307,6 +307,7 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
   }
   const uint16_t now = clocks_[me.warp].now;
   if (c.read_interval == 0 || ordered(c.read_interval, c.reader, c.read_sync)) {
+    c.read_site = site;
     c.reader = thread;
     c.read_sync = now;
     c.read_atomic = atomic;
@@ -329,6 +330,7 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
       c.read_site = site;
       return;
     }
+    if (c.reader == c.writer) c.read_site = site;
     if (!same_block) {
       c.reader = Cell::kGrid;
     } else if (c.reader != Cell::kBlock) {
@@ -340,7 +342,6 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
     c.read_volatile = c.read_volatile || only_volatile;
   }
   c.read_interval = interval_;
-  c.read_site = site;
 }
 
 void Trace::settle() {

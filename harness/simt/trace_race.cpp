@@ -81,7 +81,7 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
   } else if (const Allocation* a = global_at(p)) {
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
-  const bool other_block = is_of_another(interval);
+  const bool other_block = is_of_another(interval) || thread == Cell::kGrid;
   const std::string why = AsyncOrder::is_agent(thread) ? why_agent(AsyncOrder::kind_of(thread))
                           : other_block                ? " with nothing between the blocks that orders them"
                           : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
