@@ -109,6 +109,7 @@ class Rewriter {
     if (w.starts_with("cuda") && !scopes_.back().device && scopes_.back().kind != Kind::file &&
         scopes_.back().kind != Kind::type)
       rewrite_unasked(s_, i);
+    if (w == "memcpy" || w == "memmove" || w == "memset") watched_copy(i);
     if (w[0] != '_' && w != "asm") return Source::kNone;
     if (w == "__global__") return kernel(i);
     if (w == "__shared__") {
@@ -134,6 +135,20 @@ class Rewriter {
       rewrite_ptx(s_, i);
     }
     return Source::kNone;
+  }
+
+  /// Gives a call of the C library another name in device code: the compiler replaces copies and fills of a few bytes by moves
+  /// that are not watched.
+  void watched_copy(size_t i) {
+    if (!scopes_.back().device || !s_.is(i + 1, "(") || i == 0) return;
+    size_t from = i;
+    if (s_.is(i - 1, "::")) {
+      if (i > 1 && s_[i - 2].word() && !s_.is(i - 2, "std")) return;
+      if (s_.is(i - 2, "std")) from = i - 2;
+    } else if (s_.is(i - 1, ".") || s_.is(i - 1, "->")) {
+      return;  // a member
+    }
+    s_.replace(from, i + 1, "klab_watched_" + std::string(s_[i].text));
   }
 
   size_t kernel(size_t i) {

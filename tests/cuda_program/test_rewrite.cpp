@@ -109,6 +109,16 @@ TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
     EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
 }
 
+TEST(Rewrite, WatchesCopiesOfAFewBytesInDeviceCode) {
+  const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }"); };
+  EXPECT_TRUE(holds(body("memcpy(a, b, 20);"), "{ klab_watched_memcpy(a, b, 20); }"));
+  EXPECT_TRUE(holds(body("std::memset(a, 0, 20);"), "klab_watched_memset(a, 0, 20);"));
+  EXPECT_EQ(body("std::memset(a, 0, 20);").text.find("std::klab"), std::string::npos);
+  for (const char* text : {"pool.memcpy(a, b);", "pool->memcpy(a, b);", "mine::memcpy(a, b);", "g(memcpy);"})
+    EXPECT_EQ(body(text).text.find("klab_watched"), std::string::npos) << text;
+  EXPECT_EQ(of("void f() { memcpy(a, b, 20); }").text.find("klab_watched"), std::string::npos);
+}
+
 TEST(Rewrite, DeclaresKernelsThatLaunchThemselvesFirst) {
   const Rewritten plain = of("__global__ void k(int n = 2) { k<<<1, 1>>>(); }");
   EXPECT_TRUE(holds(plain, " void k(int n = 2);"));

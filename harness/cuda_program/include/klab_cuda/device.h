@@ -22,6 +22,10 @@ extern "C" {
 void* memcpy(void* to, const void* from, size_t bytes) noexcept __asm__("klab_memcpy");
 void* memmove(void* to, const void* from, size_t bytes) noexcept __asm__("klab_memmove");
 void* memset(void* p, int value, size_t bytes) noexcept __asm__("klab_memset");
+// The same by names that the compiler does not know (harness/cuda_compiler/rewrite.cpp).
+void* klab_watched_memcpy(void* to, const void* from, size_t bytes) noexcept __asm__("klab_memcpy");
+void* klab_watched_memmove(void* to, const void* from, size_t bytes) noexcept __asm__("klab_memmove");
+void* klab_watched_memset(void* p, int value, size_t bytes) noexcept __asm__("klab_memset");
 void* malloc(size_t bytes) noexcept __asm__("klab_malloc");
 void free(void* p) noexcept __asm__("klab_free");
 }
