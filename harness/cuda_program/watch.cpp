@@ -59,6 +59,15 @@ void say_end(int code) {
     print_findings();
 }
 
+/// Ends a program that klab cannot run. Called on the thread that runs the kernel.
+void end_unrunnable(const simt::Finding& why) {
+  std::fflush(nullptr);
+  std::fprintf(stderr, "klab: %s:%d: in kernel %s, %s\n", why.file.c_str(), why.line, why.kernel.c_str(),
+               why.text.c_str());
+  say_end(2);
+  _exit(2);
+}
+
 /// Turns a successful exit into exit code 1 if something illegal was found.
 void at_exit(int code, void*) {
   std::fflush(nullptr);
@@ -222,6 +231,7 @@ __attribute__((constructor)) void begin() {
   on_exit(at_exit, nullptr);
   simt::host_touch = host_touched;
   simt::block_done = on_block;
+  simt::cannot_run = end_unrunnable;
   stack_t stack{};
   stack.ss_sp = signal_stack;
   stack.ss_size = sizeof signal_stack;

@@ -18,6 +18,7 @@ namespace ctx = boost::context::detail;
 
 constinit thread_local Executor* running = nullptr;
 BlockDone block_done = nullptr;
+CannotRun cannot_run = nullptr;
 
 extern "C" {
 constinit thread_local unsigned klab_thread_idx[3] = {}, klab_block_idx[3] = {}, klab_block_dim[3] = {},

@@ -254,6 +254,8 @@ class Executor {
   /// Returns whether every thread of the block has ended, waits for others, or spins on a word.
   bool all_wait() const;
   [[noreturn]] void spins_for_ever();
+  /// Returns whether host code may write the word that a thread waits for.
+  bool waits_for_host(const Lane& lane) const;
 
   static constexpr uint64_t kTurn = 1 << 16;
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps_ at which the turn ends
@@ -287,6 +289,10 @@ class Executor {
 /// Progress callback: blocks of a launch that have run, and how many it has. nullptr: none.
 using BlockDone = void (*)(uint64_t done, uint64_t blocks, const std::string& kernel);
 extern BlockDone block_done;
+
+/// In programs: ends the program because klab cannot run it, for the reason in the finding. nullptr: the launch ends instead.
+using CannotRun = void (*)(const Finding& why);
+extern CannotRun cannot_run;
 
 /// Returns CUDA's name for the error that ended the launch.
 const char* cuda_name_of(const Finding& fatal);

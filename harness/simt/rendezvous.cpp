@@ -239,16 +239,38 @@ bool Executor::all_wait() const {
   return any;
 }
 
+bool Executor::waits_for_host(const Lane& l) const {
+  if (const Allocation* a = global_at(l.spin_at); a != nullptr)
+    return a->home == Home::managed || a->home == Home::pinned;
+  return !is_shared(l.spin_at, 1);  // a __managed__ variable
+}
+
 /// Ends the launch: earlier blocks have ended, and a later one cannot run before this one ends.
 void Executor::spins_for_ever() {
   const Lane* one = nullptr;
-  for (unsigned t = 0; t < threads_ && one == nullptr; ++t)
-    if (lanes_[t].state != State::done && lanes_[t].spins > 0) one = &lanes_[t];
+  for (unsigned t = 0; t < threads_; ++t) {
+    const Lane& l = lanes_[t];
+    if (l.state == State::done || l.spins == 0) continue;
+    if (one == nullptr || (waits_for_host(l) && !waits_for_host(*one))) one = &l;
+  }
   const SourceLine at = source_of(one->spin_place);
   const Allocation* a = global_at(one->spin_at);
+  const bool for_host = waits_for_host(*one);
   const std::string word =
-      a == nullptr ? "a word of shared memory"
-                   : a->name + ", byte " + std::to_string(static_cast<const char*>(one->spin_at) - a->begin);
+      a != nullptr ? a->name + ", byte " + std::to_string(static_cast<const char*>(one->spin_at) - a->begin)
+      : for_host   ? "a __managed__ variable"
+                   : "a word of shared memory";
+  if (for_host && cannot_run != nullptr) {
+    const bool several = uint64_t(grid_dim[0]) * grid_dim[1] * grid_dim[2] > 1;
+    cannot_run(placed({.kind = Kind::never_ends,
+                       .file = at.file,
+                       .line = at.line,
+                       .text = "this thread waits for " + word + ", which host code can write" +
+                               (several ? "; later blocks, which could, begin when this one has ended" : "") +
+                               ". klab runs a launch to its end before host code goes on: a program whose "
+                               "kernel waits for the host needs a GPU"},
+                      one));
+  }
   fatal_ = placed(
       {.kind = Kind::never_ends,
        .file = at.file,
@@ -256,7 +278,9 @@ void Executor::spins_for_ever() {
        .text = "this thread reads " + word +
                " over and over, and all others of the block wait; earlier blocks have ended, and later "
                "ones have not begun. Blocks run in any order: one that waits for others should draw its "
-               "number from a counter (atomicAdd) when it begins, and wait for lower numbers"},
+               "number from a counter (atomicAdd) when it begins, and wait for lower numbers" +
+               (a != nullptr ? ". A copy in another stream cannot write the word while the launch runs here"
+                             : "")},
       one);
   aborted_ = true;
   for (;;) boost::context::detail::jump_fcontext(scheduler_, nullptr);
