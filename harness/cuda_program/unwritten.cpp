@@ -21,6 +21,7 @@ struct Origin {
 struct Part {
   const char* end;
   std::shared_ptr<Origin> origin;
+  bool behind_text = false;  // a buffer of characters is often read as a whole
 };
 using Parts = std::map<const char*, Part>;  // by first byte
 
@@ -60,8 +61,9 @@ void forget(const char* p, size_t bytes) {
   for (auto at = first_behind(p); at != parts().end() && at->first < p + bytes;) {
     const auto [begin, part] = *at;
     at = parts().erase(at);
-    if (begin < p) parts()[begin] = {p, part.origin};
-    if (part.end > p + bytes) at = parts().insert_or_assign(p + bytes, Part{part.end, part.origin}).first;
+    if (begin < p) parts()[begin] = {p, part.origin, part.behind_text};
+    if (part.end > p + bytes)
+      at = parts().insert_or_assign(p + bytes, Part{part.end, part.origin, part.behind_text}).first;
   }
 }
 
@@ -84,7 +86,8 @@ void brought_to_host(void* to, const void* from, size_t bytes) {
         origin = std::make_shared<Origin>(Origin{place_of_call(), "bytes " + std::to_string(begin) + " to " +
                                                                       std::to_string(begin + count - 1) +
                                                                       " of " + a->name});
-      parts()[host + (begin - offset)] = {host + (begin - offset) + count, origin};
+      char* const at = host + (begin - offset);
+      parts()[at] = {at + count, origin, simt::is_behind_text(*a, begin)};
     });
   }
   set_range();
@@ -116,7 +119,7 @@ void unwritten_moved(void* to, const void* from, size_t bytes) {
   Parts moved;
   for (auto at = first_behind(source); at != parts().end() && at->first < source + bytes; ++at) {
     const char *begin = std::max(at->first, source), *end = std::min(at->second.end, source + bytes);
-    moved[target + (begin - source)] = {target + (end - source), at->second.origin};
+    moved[target + (begin - source)] = {target + (end - source), at->second.origin, at->second.behind_text};
   }
   forget(target, bytes);
   for (const auto& [begin, part] : moved) parts()[begin] = part;
@@ -136,6 +139,7 @@ void unwritten_read(const void* p, size_t bytes, const void* return_address) {
   const auto* c = static_cast<const char*>(p);
   const auto at = first_behind(c);
   if (at == parts().end() || at->first >= c + bytes || at->second.origin->told) return;
+  if (at->second.behind_text && (bytes == 1 || bytes > 4)) return;
   const size_t begin = size_t(std::max(at->first, c) - c),
                end = size_t(std::min(at->second.end, c + bytes) - c);
   if (simt::is_padding(return_address, bytes, begin, end)) return;

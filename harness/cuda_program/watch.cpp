@@ -99,12 +99,14 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   raise(signal);
 }
 
-/// Returns whether an access of whole words finds nothing but the value of what was never set.
+/// Returns whether an access to memory of the device finds nothing but words with the value of what was never set, or parts of
+/// them.
 bool is_unset(const void* p, size_t bytes) {
-  const auto* c = static_cast<const char*>(p);
-  if (bytes % 4 != 0 || bytes > 8 || reinterpret_cast<uintptr_t>(p) % 4 != 0 || !simt::is_unset(c))
-    return false;
-  return bytes == 4 || simt::is_unset(c + 4);
+  const auto* const c = static_cast<const char*>(p);
+  if (bytes > 8) return false;
+  for (const char* word = c - reinterpret_cast<uintptr_t>(c) % 4; word < c + bytes; word += 4)
+    if (!simt::is_unset(word)) return false;
+  return true;
 }
 
 void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void* pc) {
@@ -173,7 +175,8 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
     say_end(139);
     _exit(139);
   }
-  if (a->home == simt::Home::managed && unset())
+  if (a->home == simt::Home::managed && unset() &&
+      !(bytes == 1 && simt::is_behind_text(*a, size_t(c - a->begin))))
     add_host_finding(simt::Kind::uninitialized,
                      what + "in " + a->name + ", byte " + std::to_string(c - a->begin) +
                          ", which nobody has written, or a kernel with a variable that was never set",

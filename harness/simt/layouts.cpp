@@ -15,7 +15,7 @@
 namespace klab::simt {
 namespace {
 
-using Covered = std::vector<bool>;  // by byte: whether a member covers it
+using Covered = std::vector<bool>;  // by byte: whether a member covers it that needs a value
 
 Dwarf_Word number(Dwarf_Die* die, unsigned name, Dwarf_Word otherwise) {
   Dwarf_Attribute attribute;
@@ -42,6 +42,8 @@ void cover(Dwarf_Die* type, size_t at, Covered& covered, int depth) {
     Dwarf_Die element;
     Dwarf_Word each = 0;
     if (!type_of(type, &element) || dwarf_aggregate_size(&element, &each) != 0 || each == 0) return;
+    // Nothing needs to be behind the end of a text.
+    if (const char* name = dwarf_diename(&element); name != nullptr && std::strcmp(name, "char") == 0) return;
     for (Dwarf_Word k = 0; k + each <= size; k += each) cover(&element, at + k, covered, depth + 1);
     return;
   }

@@ -191,7 +191,16 @@ bool unset_words_exist = false;
 void find_unset(const Allocation& a, size_t offset, size_t bytes) {
   if (!unset_words_exist || a.shadow == nullptr) return;
   for (size_t word = (offset + 3) / 4; word * 4 + 4 <= offset + bytes; ++word)
-    if (is_unset(a.begin + word * 4)) a.shadow[word].defined = 0;
+    if (is_unset(a.begin + word * 4) || (a.shadow[word].split != 0 && is_unset_shifted(a.begin + word * 4)))
+      a.shadow[word].defined = 0;
+}
+
+bool is_behind_text(const Allocation& a, size_t offset) {
+  return is_behind_text(a.begin, a.begin + offset, [&](const char* q) {
+    const auto at = size_t(q - a.begin);
+    if (a.shadow == nullptr) return a.home != Home::device;
+    return (a.shadow[at / 4].defined >> (at % 4) & 1) != 0;
+  });
 }
 
 void each_undefined(const Allocation& a, size_t offset, size_t bytes,

@@ -94,6 +94,9 @@ extern std::atomic<const char*> unwritten_begin, unwritten_end;
 /// Counts words as unwritten that were copied from variables that were never set (unset.h).
 void find_unset(const Allocation& allocation, size_t offset, size_t bytes);
 
+/// Returns whether a byte that nothing has written lies behind the end of a text (unset.h).
+bool is_behind_text(const Allocation& allocation, size_t offset);
+
 /// Calls `each(offset, bytes)` for the parts of a range in an allocation that nothing has written.
 void each_undefined(const Allocation& allocation, size_t offset, size_t bytes,
                     const std::function<void(size_t offset, size_t bytes)>& each);

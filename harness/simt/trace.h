@@ -43,6 +43,7 @@ class SharedShadow {
     return &cell(p);
   }
   size_t offset(const char* p) const { return size_t(p - begin_); }
+  bool is_defined(const char* p) const { return (cells_[offset(p) / 4].defined >> (offset(p) % 4) & 1) != 0; }
   size_t bytes() const { return bytes_; }
   const char* begin() const { return begin_; }
   /// Clears the last block's cells, and overwrites its shared memory.
@@ -215,6 +216,7 @@ class Trace {
   void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
   bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
+  bool is_behind_text(const char* p) const;
   bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint32_t when,
                         uint16_t site, const char* file, int line);
   bool agent_may_write(const Cell& cell, const char* word, uint16_t site);

@@ -1,5 +1,6 @@
 // Checks whether an access is ordered with the last ones to the same memory: races, undefined reads.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -167,6 +168,16 @@ bool Trace::is_only_padding(const char* word, uint8_t missing, uint16_t site) co
   return true;
 }
 
+/// Returns whether a byte that nothing has written is read with characters of a text before it: alone, or in a structure.
+bool Trace::is_behind_text(const char* p) const {
+  const size_t bytes = std::max(executor_->aggregate.bytes, executor_->access.bytes);
+  if (owner_ != this || (bytes != 1 && bytes <= 4)) return false;
+  if (const SharedShadow& shared = dynamic_.holds(p) ? dynamic_ : static_; shared.holds(p))
+    return simt::is_behind_text(shared.begin(), p, [&](const char* q) { return shared.is_defined(q); });
+  const Allocation* a = global_at(p);
+  return a != nullptr && simt::is_behind_text(*a, size_t(p - a->begin));
+}
+
 namespace {
 constexpr const char* kOfVariable = ", which has the value of a variable that was never set";
 }
@@ -176,7 +187,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
   const bool whole = first == 0 && last == 4;
   const auto mask = uint8_t((1u << last) - (1u << first));
   if ((how & kWrite) == 0 || (how & kAtomic)) {
-    const bool unset = is_unset(word);
+    const bool unset = is_unset(word) || (cell.split != 0 && is_unset_shifted(word));
     if (unset) cell.defined = 0;
     if (cell.in_flight && !(how & kAsync)) {
       Finding f{
@@ -190,7 +201,8 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
       place(f, place_of(site));
       executor_->report(std::move(f));
     } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1) &&
-               !is_only_padding(word, uint8_t(mask & ~cell.defined), site)) {
+               !is_only_padding(word, uint8_t(mask & ~cell.defined), site) &&
+               !is_behind_text(word + std::countr_zero(unsigned(mask & ~cell.defined)))) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {
         const Module* m = static_.holds(word) && !dynamic_.holds(word) ? module_at(place_of(site)) : nullptr;

@@ -20,4 +20,33 @@ inline bool is_unset(const char* word) {
   return value == kUnsetWord && unset_words_exist;
 }
 
+/// Returns whether the aligned word holds it, shifted by one to three bytes: arrays of bytes are also copied to places of another
+/// alignment.
+inline bool is_unset_shifted(const char* word) {
+  uint32_t value;
+  std::memcpy(&value, word, sizeof value);
+  bool same = false;
+  for (int bits = 8; bits < 32; bits += 8)
+    same = same || value == (kUnsetWord << bits | kUnsetWord >> (32 - bits));
+  return same && unset_words_exist;
+}
+
+/// Returns whether the byte at `p`, which nothing has written, lies behind the end of a text. A buffer of characters is often
+/// copied as a whole. `begin`: of its memory; `is_set(q)`: whether something has written the byte at q.
+template <class IsSet>
+bool is_behind_text(const char* begin, const char* p, IsSet is_set) {
+  constexpr long kLongest = 1024;  // bytes without a value behind a text
+  const auto has_value = [&](const char* q) {
+    const auto byte = static_cast<unsigned char>(*q);
+    for (int bits = 0; bits < 32; bits += 8)
+      if (byte == (kUnsetWord >> bits & 0xFFU)) return false;
+    return bool(is_set(q));
+  };
+  const char* q = p;
+  while (q > begin && p - q < kLongest && !has_value(q - 1)) --q;
+  if (q == begin || !has_value(q - 1) || q[-1] != 0) return false;
+  // The end of an empty text follows nothing.
+  return q - 1 == begin || !has_value(q - 2) || static_cast<unsigned char>(q[-2]) >= ' ';
+}
+
 }  // namespace klab::simt

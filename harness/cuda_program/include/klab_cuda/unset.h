@@ -33,6 +33,18 @@ inline constexpr bool
     is_made_of_words<T, std::enable_if_t<(__builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4>()), true)>> =
         true;
 
+/// The bytes of such words, and of a part of one.
+template <unsigned n>
+struct UnsetBytes {
+  unsigned char byte[n];
+};
+template <unsigned n>
+constexpr UnsetBytes<n> unset_bytes() {
+  UnsetBytes<n> all{};
+  for (unsigned k = 0; k < n; ++k) all.byte[k] = static_cast<unsigned char>(simt::kUnsetWord >> k % 4 * 8);
+  return all;
+}
+
 /// CUDA's vectors of 8 and 16 bytes, whose copies are their own.
 template <class T, class = void>
 inline constexpr int vector_members = 0;
@@ -71,6 +83,10 @@ KLAB_SIMT_INLINE void unset(T& v) {
       else
         v = all.value;
     }
+  } else if constexpr (std::is_array_v<T> && std::is_integral_v<E> && sizeof(E) <= 2 && !std::is_const_v<E> &&
+                       !std::is_volatile_v<E> && sizeof(T) >= 4 && sizeof(T) <= 1024) {
+    static constexpr UnsetBytes<sizeof(T)> all = unset_bytes<sizeof(T)>();
+    reinterpret_cast<UnsetBytes<sizeof(T)>&>(v) = all;
   }
 #else
   (void)v;
