@@ -13,9 +13,11 @@
 
 #include "harness/records/tensor_file.h"
 #include "labs/learning/data/loader.h"
+#include "labs/learning/network/loss.h"
 #include "labs/learning/network/models.h"
 #include "labs/learning/network/schedule.h"
 #include "labs/learning/train/trainer.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab::learning {
 namespace {
@@ -188,20 +190,24 @@ TEST(Network, GradientsOfEveryLayerMatchFiniteDifferences) {
   constexpr int64_t n = 6;
   auto net = every_layer();
   net->build(n, 7);
-  CrossEntropy loss(n, 5);
-  auto calls = net->calls();
-  loss.calls(calls);
-  const Plan plan = naive_plan(calls);
+  Step step(*net, {});
+  const Plan plan = naive_plan(step.calls());
   Profile profile;
-  const Pass pass{plan, profile, true, 7, 0};
+  RunOps ops(step.memory());
   Array<float> x(n * volume(net->in()));
   Array<int32_t> labels(n);
   const Draws draws(5, 0, 0);
   for (int64_t i = 0; i < x.size(); ++i) x[i] = 2 * draws.unit(uint64_t(i)) - 1;
   for (int64_t i = 0; i < n; ++i) labels[i] = int32_t(i % 5);
-  const auto value = [&] { return loss(pass, net->forward(pass, x.data()), labels.data()); };
-  value();
-  net->backward(pass, loss.d_logits());
+  step.write(x.data(), labels.data(), 7, 0);
+  const auto value = [&] {
+    ops.run("loss", plan, profile, [&](Ops& o) {
+      step.forward(o, true);
+      step.loss(o);
+    });
+    return step.mean_loss();
+  };
+  ops.run("gradient", plan, profile, [&](Ops& o) { step.loss_and_gradient(o); });
   int looked = 0;
   for (const Tensor& t : net->parameters().tensors()) {
     const std::vector<float> gradient(t.gradient, t.gradient + t.size());
@@ -233,22 +239,26 @@ TEST(Network, NamesTheLayerThatDoesNotFit) {
   EXPECT_TRUE(has(complaint([] { schedule_factor("cosin", 0); }), "cosine"));
 }
 
-TEST(Optimizer, ClipsByNormAndKnowsItsNames) {
-  Parameters p;
-  Tensor& t = p.add("w", {4}, true);
-  Tensor& bias = p.add("b", {1}, false);
-  p.allocate();
-  Optimizer sgd(p, {.name = "sgd", .rate = 1, .decay = 0, .clip = 2});
-  std::vector<PlannedCall> calls;
-  sgd.calls(calls);
-  Profile profile;
-  const Plan plan = naive_plan(calls);
-  for (int i = 0; i < 4; ++i) t.gradient[i] = 2;
+TEST(Step, ClipsByNormAndKnowsItsOptimizers) {
+  Network net({2});
+  net.add<Linear>("linear", int64_t{2});
+  net.build(1, 1);
+  Step sgd(net, {.optimizer = {.name = "sgd", .rate = 1, .decay = 0, .clip = 2}});
+  const Tensor &weight = net.parameters().tensors()[0], &bias = net.parameters().tensors()[1];
+  std::fill_n(weight.value, 4, 0.0F);
+  std::fill_n(weight.gradient, 4, 2.0F);
   bias.gradient[0] = 3;
-  EXPECT_DOUBLE_EQ(sgd.step({plan, profile}, 1), 5);
-  EXPECT_NEAR(t.value[0], -2 * 2 / 5.0, 1e-6);
+  const std::vector<float> nothing(2);
+  const int32_t label = 0;
+  sgd.write(nothing.data(), &label, 1, 0);
+  sgd.write_rate(1);
+  Profile profile;
+  RunOps ops(sgd.memory());
+  ops.run("update", naive_plan(sgd.calls()), profile, [&](Ops& o) { sgd.update(o); });
+  EXPECT_EQ(sgd.numbers().norm, 5);
+  EXPECT_NEAR(weight.value[0], -2 * 2 / 5.0, 1e-6);
   EXPECT_NEAR(bias.value[0], -3 * 2 / 5.0, 1e-6);
-  EXPECT_TRUE(has(complaint([&] { Optimizer(p, {.name = "adan"}); }), "adam"));
+  EXPECT_TRUE(has(complaint([&] { Step(net, {.optimizer = {.name = "adan"}}); }), "adam"));
 }
 
 TrainerSettings small(const std::string& model, const std::string& optimizer) {
@@ -302,6 +312,62 @@ TEST_F(DataFolder, RefusesACheckpointOfAnotherModel) {
   const float one = 1;
   save_tensors(path / "other", std::vector<TensorView>{{"x", "F32", {1}, &one}}, {});
   EXPECT_TRUE(has(complaint([&] { mlp.restore(path / "other", words); }), "no checkpoint of klab classify"));
+}
+
+/// As a GPU's graphs do: a program recorded once is repeated, and gives the same bits, though rates, masks and batches change.
+TEST(Trainer, ARecordedStepIsTheSame) {
+  const Dataset data{"glyphs", make_glyphs(80, 1), make_glyphs(20, 2)};
+  const auto tape = std::make_shared<std::vector<std::function<void()>>>();
+  const auto recording = std::make_shared<bool>(false);
+  Backend recorded = cpu_backend();
+  recorded.exact = false;
+  recorded.bind = [tape, recording, bind = recorded.bind](const Variant& v, ShapeView shape,
+                                                          std::span<void* const> pointers) {
+    return
+        [tape, recording, work = bind(v, shape, pointers)] { *recording ? tape->push_back(work) : work(); };
+  };
+  recorded.fill = [tape, recording, fill = recorded.fill](void* p, uint8_t byte, size_t bytes) {
+    const auto work = [=] { fill(p, byte, bytes); };
+    *recording ? tape->push_back(work) : work();
+  };
+  recorded.record = [tape, recording](const std::function<void()>& calls) -> std::function<void()> {
+    tape->clear();
+    *recording = true;
+    calls();
+    *recording = false;
+    return [works = *tape] {
+      for (const auto& work : works) work();
+    };
+  };
+  for (const Precision precision : {Precision::f32, Precision::bf16}) {
+    TrainerSettings s = small("mlp", "adamw");
+    s.accumulate = 2;
+    s.optimizer.clip = 1;
+    s.precision = precision;
+    Trainer called(data, s), repeated(data, s, recorded);
+    for (Trainer* t : {&called, &repeated}) t->use(naive_plan(called.calls()));
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(called.step(), repeated.step()) << name_of(precision) << ", " << i;
+    EXPECT_EQ(weights_of(called), weights_of(repeated));
+    EXPECT_EQ(repeated.host_counts().repeated,
+              3 * (6 - 1));  // both parts and the update, of all steps but the first
+  }
+}
+
+/// The CUDA rungs of the same program, in a memory of their own.
+TEST(Trainer, TakesTheSameStepsOnTheHostExecutor) {
+  const Dataset data{"spirals", make_spirals(60, 1), make_spirals(20, 2)};
+  TrainerSettings s = small("mlp", "adamw");
+  s.optimizer.clip = 1;
+  const BackendChoice simt = backend_named("simt");
+  Trainer here(data, s), there(data, s, simt.backend);
+  CallTimes none(std::vector<CallTime>{});
+  here.use(naive_plan(here.calls()));
+  there.use(Plan::named("naive", there.calls(), none, simt.ladder));
+  for (int i = 0; i < 3; ++i) {
+    const double loss = here.step();
+    EXPECT_NEAR(there.step(), loss, 1e-4 * loss) << i;
+  }
+  EXPECT_EQ(there.evaluate(data.test).right, here.evaluate(data.test).right);
 }
 
 TEST(Trainer, LearnsTheSpirals) {
@@ -381,15 +447,16 @@ TEST(NetworkLine, WindowsHaveStridesAndAverages) {
   for (const LayerSummary& l : summary_of(*net)) text += l.name + l.out + std::to_string(l.parameters) + " ";
   EXPECT_EQ(text, "conv1[4,5,5]76 relu1[4,5,5]0 avgpool1[4,3,3]0 pool1[4,2,2]0 linear1[3]51 ");
   net->build(1, 1);
-  const auto calls = net->calls();
-  const Plan plan = naive_plan(calls);
+  const Plan plan = naive_plan(net->calls());
   Profile profile;
   // In images of ones, a convolution of ones with a rim of zeros counts the pixels under its window.
   for (const Tensor& t : net->parameters().tensors())
     if (t.name == "conv1.weight") std::fill_n(t.value, t.size(), 1.0F);
   const std::vector<float> ones(2 * 9 * 9, 1.0F);
-  net->forward({plan, profile}, ones.data());
-  const Array<float>&counted = net->values(1), &averages = net->values(2), &largest = net->values(3);
+  RunOps ops(net->memory());
+  net->write(ones.data());
+  ops.run("forward", plan, profile, [&](Ops& o) { net->forward({o}); });
+  const std::span<float> counted = net->values(1), averages = net->values(2), largest = net->values(3);
   EXPECT_EQ(counted[0], 8);   // a corner: 2x2 pixels of two channels
   EXPECT_EQ(counted[1], 12);  // a side
   EXPECT_EQ(counted[6], 18);
@@ -408,16 +475,19 @@ TEST(NetworkLine, BordersContinueThePicture) {
   Profile profile;
   for (const Tensor& t : net->parameters().tensors())
     if (t.name == "conv1.weight") std::fill_n(t.value, t.size(), 1.0F);
-  const std::vector<float> picture = {1, 2, 3, 4, 5, 6, 7, 8, 9}, ones(3, 1.0F);
-  net->forward({plan, profile}, picture.data());
-  const Array<float>&sums = net->values(1), &bordered = net->values(2), &largest = net->values(3);
+  const std::vector<float> picture = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  RunOps ops(net->memory());
+  net->write(picture.data());
+  ops.run("forward", plan, profile, [&](Ops& o) { net->forward({o}); });
+  const std::span<float> sums = net->values(1), bordered = net->values(2), largest = net->values(3);
   EXPECT_EQ(net->values(0)[0], 5);              // mirrored at the corner
   EXPECT_EQ(sums[0], 1 + 4 * 5 + 2 * (2 + 4));  // 5 4 5 / 2 1 2 / 5 4 5
   EXPECT_EQ(sums[4], 45);
   EXPECT_EQ(bordered[0], 45);  // the mean: sums are symmetric around the middle
   EXPECT_EQ(largest[0], 45);   // a corner: three means and sums[0]
   // Each pixel of the first picture gets what the places that show it get.
-  net->backward({plan, profile}, ones.data());
+  std::ranges::fill(net->values(4), 1.0F);
+  ops.run("backward", plan, profile, [&](Ops& o) { net->backward({o}, net->output()); });
   double outer = 0, inner = 0;
   for (int k = 0; k < 25; ++k) outer += double(net->gradients(1)[size_t(k)]);
   for (int k = 0; k < 9; ++k) inner += double(net->gradients(0)[size_t(k)]);
@@ -430,7 +500,9 @@ TEST(NetworkLine, BordersContinueThePicture) {
   for (const auto& [model, at, corner] : {std::tuple(pools.get(), 0, -1.0F), {zeros.get(), 1, 0.0F}}) {
     model->build(1, 1);
     const Plan its = naive_plan(model->calls());
-    model->forward({its, profile}, negative.data());
+    RunOps each(model->memory());
+    model->write(negative.data());
+    each.run("forward", its, profile, [&, net = model](Ops& o) { net->forward({o}); });
     EXPECT_EQ(model->values(size_t(at))[0], corner);
   }
 }

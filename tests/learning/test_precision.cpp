@@ -136,27 +136,21 @@ double moved(Precision precision, const LossScaleSettings& settings, Lost& lost)
   for (Tensor& t : net.parameters().tensors())
     if (t.name == "linear2.weight" || t.name == "linear3.weight")
       for (int64_t i = 0; i < t.size(); ++i) t.value[i] *= 0x1p-11F;
-  CrossEntropy loss(n, points.classes);
-  Optimizer sgd(net.parameters(), {.name = "sgd", .rate = 1e3, .decay = 0});
-  std::vector<PlannedCall> calls = net.calls();
-  loss.calls(calls);
-  sgd.calls(calls);
-  const Plan plan = naive_plan_precision(calls);
-  Profile profile;
-  const Pass pass{plan, profile, true, 1, 0, precision, &lost};
+  const LossScale scale(settings);
+  Step step(net, {.optimizer = {.name = "sgd", .rate = 1e3, .decay = 0},
+                  .precision = precision,
+                  .rounds_weights = false});
   Tensor& first = net.parameters().tensors().front();
   const std::vector<float> before(first.value, first.value + first.size());
-  const LossScale scale(settings);
-  loss(pass, net.forward(pass, points.values.data()), points.labels.data());
-  for (int64_t i = 0; i < loss.size(); ++i) loss.d_logits()[i] *= float(scale.value());
-  round_to(precision, loss.d_logits(), loss.size(), lost);
-  net.backward(pass, loss.d_logits());
-  for (const bool decays : {false, true})
-    for (float& g : net.parameters().group(decays).gradients) {
-      round_to(precision, &g, 1, lost);
-      g /= float(scale.value());
-    }
-  sgd.step(pass, 1);
+  Profile profile;
+  RunOps ops(step.memory());
+  const Plan plan = naive_plan_precision(step.calls());
+  step.write(points.values.data(), points.labels.data(), 1, 0,
+             precision == Precision::f32 ? 1 : scale.value());
+  ops.run("gradient", plan, profile, [&](Ops& o) { step.loss_and_gradient(o); });
+  lost = step.lost();
+  step.write_rate(1);
+  ops.run("update", plan, profile, [&](Ops& o) { step.update(o); });
   double most = 0;
   for (int64_t i = 0; i < first.size(); ++i)
     most = std::max(most, std::abs(double(first.value[i]) - double(before[size_t(i)])));
@@ -209,12 +203,12 @@ TEST(Trainer, SkipsAndCountsOverflows) {
   trainer.use(naive_plan_precision(trainer.calls()));
   std::vector<float> before, after;
   const auto weights = [&] {
-    const Array<float>& v = trainer.network().parameters().group(true).values;
+    const std::span<float> v = trainer.network().parameters().group(true).values;
     return std::vector<float>(v.begin(), v.end());
   };
   before = weights();
   const auto biases = [&] {
-    const Array<float>& v = trainer.network().parameters().group(false).values;
+    const std::span<float> v = trainer.network().parameters().group(false).values;
     return std::vector<float>(v.begin(), v.end());
   };
   const std::vector<float> biases_before = biases();

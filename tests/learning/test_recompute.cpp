@@ -32,14 +32,12 @@ After look(int64_t keep) {
   net.add<Dropout>("dropout", 0.3).add<Linear>("linear2", int64_t{16});
   net.add<Activation>("relu2", activation::relu).add<Linear>("linear3", points.classes);
   net.build(n, 1, keep);
-  CrossEntropy loss(n, points.classes);
-  std::vector<PlannedCall> calls = net.calls();
-  loss.calls(calls);
-  const Plan plan = naive_plan_recompute(calls);
+  Step step(net, {});
+  const Plan plan = naive_plan_recompute(step.calls());
   Profile profile;
-  const Pass pass{plan, profile, true, 1, 7};
-  loss(pass, net.forward(pass, points.values.data()), points.labels.data());
-  net.backward(pass, loss.d_logits());
+  RunOps ops(step.memory());
+  step.write(points.values.data(), points.labels.data(), 1, 7);
+  ops.run("gradient", plan, profile, [&](Ops& o) { step.loss_and_gradient(o); });
   After after;
   for (const bool decays : {false, true})
     for (const float g : net.parameters().group(decays).gradients) after.gradients.push_back(g);

@@ -118,16 +118,12 @@ Learner::Learner(std::unique_ptr<Network> network, const Examples& examples, int
         return std::move(network);
       }()),
       examples_(examples),
-      optimizer_(network_->parameters(), settings),
-      loss_(batch, examples.classes),
+      program_(*network_, {.optimizer = settings}),
+      ops_(program_.memory()),
       scale_(scale_of(examples)),
       loader_(examples, {.batch = batch, .seed = seed}, scale_.mean, scale_.deviation),
-      seed_(seed) {
-  std::vector<PlannedCall> calls = network_->calls();
-  loss_.calls(calls);
-  optimizer_.calls(calls);
-  plan_ = untimed_plan(calls);
-}
+      plan_(untimed_plan(program_.calls())),
+      seed_(seed) {}
 
 void Learner::draw(double times, uint64_t seed) {
   for (const Tensor& t : network_->parameters().tensors())
@@ -135,20 +131,19 @@ void Learner::draw(double times, uint64_t seed) {
       draw_normal(t, times / double(t.name.starts_with("conv") ? t.size() / t.dims[0] : t.dims[0]), seed);
 }
 
-double Learner::forward_backward(const Batch& batch) {
-  const Pass pass{plan_, profile_, true, seed_, uint64_t(step_)};
-  const double loss = loss_(pass, network_->forward(pass, batch.values.data()), batch.labels.data());
-  network_->backward(pass, loss_.d_logits());
-  return loss;
+double Learner::look() {
+  const Batch& batch = loader_.at(step_);
+  program_.write(batch.values.data(), batch.labels.data(), seed_, uint64_t(step_));
+  run("gradient", [&](Ops& ops) { program_.loss_and_gradient(ops); });
+  return program_.mean_loss();
 }
 
-double Learner::look() { return forward_backward(loader_.at(step_)); }
-
 double Learner::step(const std::string& only) {
-  const double loss = forward_backward(loader_.at(step_));
+  const double loss = look();
   for (const Tensor& t : network_->parameters().tensors())
     if (!t.name.starts_with(only)) std::fill_n(t.gradient, t.size(), 0.0F);
-  optimizer_.step({plan_, profile_, true, seed_, uint64_t(step_)}, 1);
+  program_.write_rate(1);
+  run("update", [&](Ops& ops) { program_.update(ops); });
   ++step_;
   return loss;
 }
@@ -170,10 +165,11 @@ double Learner::accuracy(const Examples& e, bool training) {
   for (int64_t begin = 0; begin + n <= e.count(); begin += n) {
     for (int64_t i = 0; i < n * size; ++i)
       values[i] = (e.values[size_t(begin * size + i)] - float(scale_.mean)) / float(scale_.deviation);
-    const float* logits =
-        network_->forward({plan_, profile_, training, seed_, uint64_t(step_)}, values.data());
+    network_->write(values.data(), seed_, uint64_t(step_));
+    run(training ? "training" : "evaluation", [&](Ops& ops) { program_.forward(ops, training); });
+    const std::vector<float> logits = network_->outputs();
     for (int64_t i = 0; i < n; ++i) {
-      const float* row = logits + i * classes;
+      const float* row = logits.data() + i * classes;
       right += std::max_element(row, row + classes) - row == e.labels[size_t(begin + i)];
       ++all;
     }

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "harness/program/run_ops.h"
 #include "harness/records/claim_record.h"
 #include "harness/report/page.h"
 #include "labs/learning/data/loader.h"
-#include "labs/learning/network/loss.h"
-#include "labs/learning/network/module.h"
-#include "labs/learning/network/optimizer.h"
+#include "labs/learning/network/step.h"
 
 namespace klab::learning {
 
@@ -115,11 +114,11 @@ class Learner {
   int64_t steps_done() const { return step_; }
 
  private:
-  double forward_backward(const Batch& batch);
+  void run(const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, profile_, body); }
   std::unique_ptr<Network> network_;
   const Examples& examples_;
-  Optimizer optimizer_;
-  CrossEntropy loss_;
+  Step program_;
+  RunOps ops_;
   Scale scale_;
   Loader loader_;
   Plan plan_;

@@ -44,8 +44,8 @@ std::vector<float> gradients(uint64_t seed, const std::string& network) {
   for (const Tensor& t : learner.network().parameters().tensors())
     all.insert(all.end(), t.gradient, t.gradient + t.size());
   for (size_t i = 1; i < learner.network().modules().size(); ++i) {
-    const Array<float>& g = learner.network().gradients(i);
-    all.insert(all.end(), g.data(), g.data() + g.size());
+    const std::span<float> g = learner.network().gradients(i);
+    all.insert(all.end(), g.begin(), g.end());
   }
   std::erase(all, 0.0F);
   return all;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/program/measure_ops.h"
 #include "labs/learning/experiments/experiment.h"
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
+#include "reference/axpy/axpy.h"
 
 namespace klab::learning::halves_experiment {
 namespace {
@@ -32,23 +34,21 @@ class Branches {
  public:
   Branches(int64_t count, int64_t width, const Examples& examples, uint64_t seed)
       : scale_(scale_of(examples)),
-        loader_(examples, {.batch = kBatch, .seed = seed}, scale_.mean, scale_.deviation),
-        loss_(kBatch, examples.classes),
-        logits_(kBatch * examples.classes) {
-    std::vector<PlannedCall> calls;
+        loader_(examples, {.batch = kBatch, .seed = seed}, scale_.mean, scale_.deviation) {
     for (int64_t i = 0; i < count; ++i) {
       auto net = std::make_unique<Network>(examples.dims);
       net->add<Linear>("linear1", width).add<Activation>("relu1", activation::relu);
       net->add<Linear>("linear2", width).add<Activation>("relu2", activation::relu);
       net->add<Linear>("output", examples.classes);
       net->build(kBatch, seed + uint64_t(i));
-      for (const PlannedCall& c : net->calls()) calls.push_back(c);
-      optimizers_.emplace_back(net->parameters(), OptimizerSettings{.rate = 1e-3});
-      optimizers_.back().calls(calls);
+      steps_.push_back(std::make_unique<Step>(*net, StepSettings{.optimizer = {.rate = 1e-3}}));
+      steps_.back()->write_rate(1);
       nets_.push_back(std::move(net));
     }
-    loss_.calls(calls);
-    plan_ = untimed_plan(calls);
+    MeasureOps measured(steps_[0]->memory());
+    learn(measured);
+    plan_ = untimed_plan(measured.calls());
+    ops_ = std::make_unique<RunOps>(steps_[0]->memory());
   }
 
   int64_t parameters() const {
@@ -58,12 +58,10 @@ class Branches {
   }
   double step() {
     const Batch& batch = loader_.at(step_);
-    const Pass pass{plan_, profile_, true, 1, uint64_t(step_++)};
-    forward(pass, batch.values.data());
-    const double loss = loss_(pass, logits_.data(), batch.labels.data());
-    for (const auto& net : nets_) net->backward(pass, loss_.d_logits());
-    for (Optimizer& o : optimizers_) o.step(pass, 1);
-    return loss;
+    write(batch.values.data());
+    steps_[0]->write(batch.values.data(), batch.labels.data(), 1, uint64_t(step_++));
+    ops_->run("step", plan_, profile_, [&](Ops& ops) { learn(ops); });
+    return steps_[0]->mean_loss();
   }
   double accuracy(const Examples& test) {
     const int64_t size = volume(test.dims);
@@ -72,9 +70,11 @@ class Branches {
     for (int64_t begin = 0; begin + kBatch <= test.count(); begin += kBatch) {
       for (int64_t i = 0; i < x.size(); ++i)
         x[i] = (test.values[size_t(begin * size + i)] - float(scale_.mean)) / float(scale_.deviation);
-      forward({plan_, profile_, false}, x.data());
+      write(x.data());
+      ops_->run("forward", plan_, profile_, [&](Ops& ops) { forward(ops); });
+      const std::vector<float> logits = nets_[0]->outputs();
       for (int64_t i = 0; i < kBatch; ++i, ++all) {
-        const float* row = logits_.data() + i * test.classes;
+        const float* row = logits.data() + i * test.classes;
         right += std::max_element(row, row + test.classes) - row == test.labels[size_t(begin + i)];
       }
     }
@@ -82,20 +82,30 @@ class Branches {
   }
 
  private:
-  void forward(const Pass& pass, const float* x) {
-    std::fill_n(logits_.data(), logits_.size(), 0.0F);
+  void write(const float* x) {
+    for (const auto& net : nets_) net->write(x);
+  }
+  /// Programs: the sum of the logits in the place of the first branch's; a step.
+  void forward(Ops& ops) const {
+    const Handle<float>& sum = nets_[0]->output();
     for (const auto& net : nets_) {
-      const float* y = net->forward(pass, x);
-      for (int64_t i = 0; i < logits_.size(); ++i) logits_[i] += y[i];
+      net->forward({ops});
+      if (net != nets_[0])
+        ops.call<Axpy>({kBatch * volume(net->out())}, {.a = steps_[0]->one(), .x = net->output(), .y = sum});
     }
+  }
+  void learn(Ops& ops) const {
+    forward(ops);
+    steps_[0]->loss(ops);
+    for (const auto& net : nets_) net->backward({ops}, steps_[0]->d_logits());
+    for (const auto& step : steps_) step->update(ops);
   }
 
   Scale scale_;
   Loader loader_;
-  CrossEntropy loss_;
-  Array<float> logits_;
   std::vector<std::unique_ptr<Network>> nets_;
-  std::vector<Optimizer> optimizers_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::unique_ptr<RunOps> ops_;
   Plan plan_;
   Profile profile_;
   int64_t step_ = 0;

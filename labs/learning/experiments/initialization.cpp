@@ -79,7 +79,7 @@ struct Norms {
 
 Norms norms_at(Learner& learner, double times, uint64_t seed) {
   Norms n;
-  const auto size = [](const Array<float>& v) { return std::max(1e-300, rms(v.data(), 100 * kWidth)); };
+  const auto size = [](const std::span<float> v) { return std::max(1e-300, rms(v.data(), 100 * kWidth)); };
   for (int s = 0; s < kSeeds; ++s) {
     learner.draw(times, seed + uint64_t(s));
     learner.look();

@@ -51,36 +51,30 @@ struct Trained {
 Trained train(const Examples& examples, int64_t depth, Precision precision, const LossScaleSettings& settings,
               uint64_t seed) {
   const auto net = plain(examples, depth, seed);
-  CrossEntropy loss(examples.count(), examples.classes);
-  Optimizer adam(net->parameters(), {.name = "adam", .rate = 2e-3, .decay = 0});
-  std::vector<PlannedCall> calls = net->calls();
-  loss.calls(calls);
-  adam.calls(calls);
-  const Plan plan = untimed_plan(calls);
+  Step program(*net, {.optimizer = {.name = "adam", .rate = 2e-3, .decay = 0},
+                      .precision = precision,
+                      .rounds_weights = false});
+  const Plan plan = untimed_plan(program.calls());
   Profile profile;
+  RunOps ops(program.memory());
+  const auto run = [&](const char* name, const RunOps::Body& body) { ops.run(name, plan, profile, body); };
   LossScale scale(settings);
   Lost lost;
-  const float* logits = nullptr;
-  for (int64_t step = 0; step <= kSteps; ++step) {
-    const Pass pass{plan, profile, true, seed, uint64_t(step), precision, &lost};
-    logits = net->forward(pass, examples.values.data());
-    loss(pass, logits, examples.labels.data());
-    if (step == kSteps) break;
-    const auto times = precision == Precision::f32 ? 1.0F : float(scale.value());
-    for (int64_t i = 0; i < loss.size(); ++i) loss.d_logits()[i] *= times;
-    round_to(precision, loss.d_logits(), loss.size(), lost);
-    net->backward(pass, loss.d_logits());
-    bool finite = true;
-    for (const bool decays : {false, true}) {
-      Array<float>& gradients = net->parameters().group(decays).gradients;
-      round_to(precision, gradients.data(), gradients.size(), lost);
-      for (float& g : gradients) finite = finite && std::isfinite(g), g /= times;
-    }
-    if (precision == Precision::f32 || scale.update(finite)) adam.step(pass, 1);
+  for (int64_t step = 0; step < kSteps; ++step) {
+    program.write(examples.values.data(), examples.labels.data(), seed, uint64_t(step),
+                  precision == Precision::f32 ? 1 : scale.value());
+    run("gradient", [&](Ops& o) { program.loss_and_gradient(o); });
+    const Step::Numbers numbers = program.numbers();
+    lost += program.lost();
+    if (precision != Precision::f32 && !scale.update(numbers.not_finite == Step::kAllFinite)) continue;
+    program.write_rate(1);
+    run("update", [&](Ops& o) { program.update(o); });
   }
+  run("forward", [&](Ops& o) { program.forward(o, true); });
+  const std::vector<float> logits = net->outputs();
   Trained t{.gone = lost.share()};
   for (int64_t i = 0; i < examples.count(); ++i) {
-    const float* row = logits + i * examples.classes;
+    const float* row = logits.data() + i * examples.classes;
     t.right += double(std::max_element(row, row + examples.classes) - row == examples.labels[size_t(i)]);
   }
   t.right /= double(examples.count());

@@ -11,35 +11,33 @@
 namespace klab::learning {
 namespace {
 
-std::vector<TensorView> views_of(Network& network, Optimizer* optimizer) {
+std::vector<TensorView> views_of(Network& network, Step* step) {
   std::vector<TensorView> list;
   for (const Tensor& t : network.parameters().tensors()) list.push_back({t.name, "F32", t.dims, t.value});
   const auto keep = [&](const std::vector<Kept>& kept) {
     for (const Kept& k : kept) list.push_back({k.name, "F32", k.dims, k.values});
   };
   keep(network.kept());
-  if (optimizer == nullptr) return list;
-  keep(optimizer->kept());
+  if (step == nullptr) return list;
+  keep(step->kept());
   for (const bool decays : {false, true})
-    list.push_back({decays ? "optimizer.decayed.steps" : "optimizer.others.steps",
-                    "I32",
-                    {1},
-                    optimizer->count(decays)});
+    list.push_back(
+        {decays ? "optimizer.decayed.steps" : "optimizer.others.steps", "I32", {1}, step->count(decays)});
   return list;
 }
 
 }  // namespace
 
-void save_network(const std::filesystem::path& file, Network& network, Optimizer* optimizer,
+void save_network(const std::filesystem::path& file, Network& network, Step* step,
                   const std::map<std::string, std::string>& words, bool packed) {
-  const std::vector<TensorView> views = views_of(network, optimizer);
+  const std::vector<TensorView> views = views_of(network, step);
   if (packed)
     save_tensors(file, PackedTensors(views).views(), words);
   else
     save_tensors(file, views, words);
 }
 
-void load_network(const std::filesystem::path& file, Network& network, Optimizer* optimizer,
+void load_network(const std::filesystem::path& file, Network& network, Step* step,
                   const std::map<std::string, std::string>& must, std::map<std::string, std::string>& words) {
   const TensorFile in(file);
   for (const auto& [key, value] : must) {
@@ -51,7 +49,7 @@ void load_network(const std::filesystem::path& file, Network& network, Optimizer
           fmt::format("{}: its {} is {}, and this run's is {}: give the same --{}, or begin anew",
                       file.string(), key, in.metadata(key), value, key));
   }
-  const auto views = views_of(network, optimizer);
+  const auto views = views_of(network, step);
   const auto there = in.tensors();
   const auto known = [&](const std::string& name) {
     return std::ranges::any_of(

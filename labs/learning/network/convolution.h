@@ -33,19 +33,15 @@ class Convolution : public Module {
     weight_.dims = shape(1).w_dims();
     out_ = {to, shape(1).oh(), shape(1).ow()};
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} images of {}", n, dims_text(in_));
-    list.push_back(planned<Conv2dFwd>(shape(n), size));
-    list.push_back(planned<Conv2dBwd>(shape(n), size));
+  void initialize(Memory&, uint64_t seed) override {
+    draw_normal(weight_, kaiming(in_[0] * taps_ * taps_), seed);
   }
-  void initialize(uint64_t seed) override { draw_normal(weight_, kaiming(in_[0] * taps_ * taps_), seed); }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    pass.profile.run<Conv2dFwd>("conv2d_fwd", pass.plan, {shape(n), x, weight_.value, bias_.value, y});
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<Conv2dFwd>(shape(n), {.x = x, .w = weight_.w, .b = bias_.w, .y = y});
   }
-  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<Conv2dBwd>("conv2d_bwd", pass.plan,
-                                {shape(n), x, weight_.value, d_y, d_x, weight_.gradient, bias_.gradient});
+  void backward(const Pass& pass, int64_t n, const float* x, const float* d_y, float* d_x) const override {
+    pass.ops.call<Conv2dBwd>(
+        shape(n), {.x = x, .w = weight_.w, .d_y = d_y, .d_x = d_x, .d_w = weight_.d_w, .d_b = bias_.d_w});
   }
 
  private:
@@ -80,17 +76,11 @@ class Padding : public Module {
                                kind == PadShape::reflect ? pad + 1 : std::max<int64_t>(pad, 1)));
     out_ = {in[0], shape(1).oh(), shape(1).ow()};
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} images of {}", n, dims_text(in_));
-    list.push_back(planned<Pad2dFwd>(shape(n), size));
-    list.push_back(planned<Pad2dBwd>(shape(n), size));
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<Pad2dFwd>(shape(n), {.x = x, .y = y});
   }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    pass.profile.run<Pad2dFwd>("pad2d_fwd", pass.plan, {shape(n), x, y});
-  }
-  void backward(const Pass& pass, int64_t n, const float*, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<Pad2dBwd>("pad2d_bwd", pass.plan, {shape(n), d_y, d_x});
+  void backward(const Pass& pass, int64_t n, const float*, const float* d_y, float* d_x) const override {
+    pass.ops.call<Pad2dBwd>(shape(n), {.d_y = d_y, .d_x = d_x});
   }
 
  private:
@@ -113,17 +103,11 @@ class Pool : public Module {
           fmt::format("images [channels,rows,columns] of at least {0} rows and columns", side - 2 * pad));
     out_ = {in[0], shape(1).oh(), shape(1).ow()};
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} images of {}", n, dims_text(in_));
-    list.push_back(planned<PoolFwd>(shape(n), size));
-    list.push_back(planned<PoolBwd>(shape(n), size));
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<PoolFwd>(shape(n), {.x = x, .y = y});
   }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    pass.profile.run<PoolFwd>("pool_fwd", pass.plan, {shape(n), x, y});
-  }
-  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<PoolBwd>("pool_bwd", pass.plan, {shape(n), x, d_y, d_x});
+  void backward(const Pass& pass, int64_t n, const float* x, const float* d_y, float* d_x) const override {
+    pass.ops.call<PoolBwd>(shape(n), {.x = x, .d_y = d_y, .d_x = d_x});
   }
 
  private:

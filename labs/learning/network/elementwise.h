@@ -1,8 +1,6 @@
 // Layers without a matrix: a function of each element, and dropout.
 #pragma once
 
-#include <fmt/format.h>
-
 #include "labs/learning/network/module.h"
 #include "reference/activation_bwd/activation_bwd.h"
 #include "reference/activation_fwd/activation_fwd.h"
@@ -17,24 +15,18 @@ class Activation : public Module {
       : Module(name, in), kind_(kind) {
     out_ = in;
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} elements", n * volume(in_));
-    list.push_back(planned<ActivationFwd>({n * volume(in_), kind_}, size));
-    list.push_back(planned<ActivationBwd>({n * volume(in_), kind_}, size));
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<ActivationFwd>({n * volume(in_), kind_}, {.x = x, .y = y});
   }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    pass.profile.run<ActivationFwd>("activation_fwd", pass.plan, {{n * volume(in_), kind_}, x, y});
-  }
-  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<ActivationBwd>("activation_bwd", pass.plan, {{n * volume(in_), kind_}, x, d_y, d_x});
+  void backward(const Pass& pass, int64_t n, const float* x, const float* d_y, float* d_x) const override {
+    pass.ops.call<ActivationBwd>({n * volume(in_), kind_}, {.x = x, .d_y = d_y, .d_x = d_x});
   }
 
  private:
   int64_t kind_;
 };
 
-/// Drops each element with probability p during training. The mask depends on seed, step and the layer's
+/// Drops each element with probability p during training, and none otherwise. The mask depends on seed, draw and the layer's
 /// number.
 class Dropout : public Module {
  public:
@@ -42,36 +34,34 @@ class Dropout : public Module {
       : Module(name, in), p_(float(p)), layer_(uint32_t(all.tensors().size())) {
     out_ = in;
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} elements", n * volume(in_));
-    list.push_back(planned<DropoutFwd>({n * volume(in_)}, size));
-    list.push_back(planned<DropoutBwd>({n * volume(in_)}, size));
+  void declare(Memory& memory, int64_t) override {
+    probability_ = memory.tensor<float>(name_ + ".probability", 1, 2);
+    key_ = memory.tensor<int32_t>(name_ + ".key", 1, 4).as<uint32_t>();
   }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    if (!pass.training) {
-      std::copy_n(x, n * volume(in_), y);
-      return;
-    }
-    const Key key = key_of(pass);
-    pass.profile.run<DropoutFwd>("dropout_fwd", pass.plan,
-                                 {{n * volume(in_)}, x, &p_, key.seed, key.offset, y});
+  void initialize(Memory& memory, uint64_t) override {
+    const float probability[] = {0, p_};
+    memory.write(probability_, probability, sizeof probability);
   }
-  void backward(const Pass& pass, int64_t n, const float*, const float*, const float* d_y,
-                float* d_x) override {
-    const Key key = key_of(pass);
-    pass.profile.run<DropoutBwd>("dropout_bwd", pass.plan,
-                                 {{n * volume(in_)}, d_y, &p_, key.seed, key.offset, d_x});
+  void write(Memory& memory, uint64_t seed, uint64_t draw) const override {
+    const uint32_t key[] = {uint32_t(seed), uint32_t(seed >> 32), uint32_t(draw), layer_};
+    memory.write(key_, key, sizeof key);
+  }
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<DropoutFwd>(
+        {n * volume(in_)},
+        {.x = x, .p = probability_.from(pass.training), .seed = key_, .offset = key_.from(2), .y = y});
+  }
+  void backward(const Pass& pass, int64_t n, const float*, const float* d_y, float* d_x) const override {
+    pass.ops.call<DropoutBwd>(
+        {n * volume(in_)},
+        {.d_y = d_y, .p = probability_.from(1), .seed = key_, .offset = key_.from(2), .d_x = d_x});
   }
 
  private:
-  struct Key {
-    uint32_t seed[2], offset[2];
-  };
-  Key key_of(const Pass& pass) const {
-    return {{uint32_t(pass.seed), uint32_t(pass.seed >> 32)}, {uint32_t(pass.step), layer_}};
-  }
   float p_;
   uint32_t layer_;
+  Handle<float> probability_;  // outside of training, and in it
+  Handle<uint32_t> key_;       // two words of the seed, then the draw and the layer
 };
 
 }  // namespace klab::learning

@@ -1,8 +1,6 @@
 // y = x·W + b: a matrix product and a bias.
 #pragma once
 
-#include <fmt/format.h>
-
 #include "labs/learning/network/initialize.h"
 #include "labs/learning/network/module.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
@@ -24,30 +22,24 @@ class Linear : public Module {
     if (from_ < 1) does_not_fit("at least one number");
     out_ = {to};
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{}x{}x{}", n, to_, from_);
-    list.push_back(planned<Matmul>({n, to_, from_}, size));
-    list.push_back(planned<BiasAddFwd>({n, to_, 1}, size));
-    list.push_back(planned<MatmulBwd>({n, to_, from_}, size));
-    list.push_back(planned<BiasAddBwd>({n, to_, 1}, size));
+  void declare(Memory& memory, int64_t n) override {
+    product_ = memory.tensor<float>(name_ + ".product", n, to_);
   }
-  void initialize(uint64_t seed) override { draw_normal(weight_, kaiming(from_), seed); }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    if (product_.size() < n * to_) product_ = Array<float>(n * to_);
-    pass.profile.run<Matmul>("matmul", pass.plan, {{n, to_, from_}, x, weight_.value, product_.data()});
-    pass.profile.run<BiasAddFwd>("bias_add_fwd", pass.plan, {{n, to_, 1}, product_.data(), bias_.value, y});
+  void initialize(Memory&, uint64_t seed) override { draw_normal(weight_, kaiming(from_), seed); }
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<Matmul>({n, to_, from_}, {.a = x, .b = weight_.w, .c = product_});
+    pass.ops.call<BiasAddFwd>({n, to_, 1}, {.x = product_, .bias = bias_.w, .y = y});
   }
-  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<BiasAddBwd>("bias_add_bwd", pass.plan, {{n, to_, 1}, d_y, bias_.gradient});
-    pass.profile.run<MatmulBwd>("matmul_bwd", pass.plan,
-                                {{n, to_, from_}, x, weight_.value, d_y, d_x, weight_.gradient});
+  void backward(const Pass& pass, int64_t n, const float* x, const float* d_y, float* d_x) const override {
+    pass.ops.call<BiasAddBwd>({n, to_, 1}, {.d_y = d_y, .d_bias = bias_.d_w});
+    pass.ops.call<MatmulBwd>({n, to_, from_},
+                             {.a = x, .b = weight_.w, .d_c = d_y, .d_a = d_x, .d_b = weight_.d_w});
   }
 
  private:
   int64_t from_, to_;
   Tensor &weight_, &bias_;
-  Array<float> product_;
+  Handle<float> product_;
 };
 
 }  // namespace klab::learning

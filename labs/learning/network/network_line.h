@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "labs/learning/network/module.h"
+#include "labs/learning/network/step.h"
 
 namespace klab::learning {
 

@@ -1,7 +1,7 @@
 // Normalization layers: over the batch, and over an example.
 #pragma once
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "labs/learning/network/module.h"
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
@@ -19,73 +19,66 @@ class BatchNorm : public Module {
       : Module(name, in),
         channels_(in.at(0)),
         gamma_(p.add(name + ".gamma", {channels_}, false)),
-        beta_(p.add(name + ".beta", {channels_}, false)),
-        running_mean_(channels_),
-        running_var_(channels_),
-        mean_(channels_),
-        rstd_(channels_) {
+        beta_(p.add(name + ".beta", {channels_}, false)) {
     out_ = in;
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} examples of {}", n, dims_text(in_));
-    list.push_back(planned<BatchnormFwd>({n, channels_, positions()}, size));
-    list.push_back(planned<BatchnormBwd>({n, channels_, positions()}, size));
-    list.push_back(planned<BatchnormInference>({n, channels_, positions()}, size, 0));
+  void declare(Memory& memory, int64_t) override {
+    running_mean_.declare(memory, name_ + ".running_mean", channels_);
+    running_var_.declare(memory, name_ + ".running_var", channels_);
+    statistics_ = memory.tensor<float>(name_ + ".statistics", 4, channels_);
+    constants_ = memory.tensor<float>(name_ + ".constants", 1, 2);
   }
-  void initialize(uint64_t) override {
+  void initialize(Memory& memory, uint64_t) override {
     std::fill_n(gamma_.value, channels_, 1.0F);
-    std::fill_n(running_var_.data(), channels_, 1.0F);
-    std::fill_n(running_mean_.data(), channels_, 0.0F);
+    std::ranges::fill(running_var_.host, 1.0F);
+    constexpr float constants[] = {1e-5F, 0.1F};
+    memory.write(constants_, constants, sizeof constants);
   }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    if (pass.training)
-      pass.profile.run<BatchnormFwd>("batchnorm_fwd", pass.plan,
-                                     {{n, channels_, positions()},
-                                      x,
-                                      gamma_.value,
-                                      beta_.value,
-                                      &epsilon_,
-                                      &momentum_,
-                                      running_mean_.data(),
-                                      running_var_.data(),
-                                      y,
-                                      mean_.data(),
-                                      rstd_.data()});
-    else
-      pass.profile.run<BatchnormInference>("batchnorm_inference", pass.plan,
-                                           {{n, channels_, positions()},
-                                            x,
-                                            gamma_.value,
-                                            beta_.value,
-                                            &epsilon_,
-                                            running_mean_.data(),
-                                            running_var_.data(),
-                                            y});
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    if (!pass.training)
+      return pass.ops.call<BatchnormInference>({n, channels_, positions()},
+                                               {.x = x,
+                                                .gamma = gamma_.w,
+                                                .beta = beta_.w,
+                                                .epsilon = constants_,
+                                                .running_mean = running_mean_.place,
+                                                .running_var = running_var_.place,
+                                                .y = y});
+    pass.ops.call<BatchnormFwd>(
+        {n, channels_, positions()},
+        {.x = x,
+         .gamma = gamma_.w,
+         .beta = beta_.w,
+         .epsilon = constants_,
+         .momentum = constants_.from(1),
+         .running_mean = pass.again ? statistics_.row(2) : running_mean_.place,  // averaged once already
+         .running_var = pass.again ? statistics_.row(3) : running_var_.place,
+         .y = y,
+         .mean = statistics_,
+         .rstd = statistics_.row(1)});
   }
-  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<BatchnormBwd>("batchnorm_bwd", pass.plan,
-                                   {{n, channels_, positions()},
-                                    x,
-                                    gamma_.value,
-                                    mean_.data(),
-                                    rstd_.data(),
-                                    d_y,
-                                    d_x,
-                                    gamma_.gradient,
-                                    beta_.gradient});
+  void backward(const Pass& pass, int64_t n, const float* x, const float* d_y, float* d_x) const override {
+    pass.ops.call<BatchnormBwd>({n, channels_, positions()}, {.x = x,
+                                                              .gamma = gamma_.w,
+                                                              .mean = statistics_,
+                                                              .rstd = statistics_.row(1),
+                                                              .d_y = d_y,
+                                                              .d_x = d_x,
+                                                              .d_gamma = gamma_.d_w,
+                                                              .d_beta = beta_.d_w});
   }
   std::vector<Kept> kept() override {
-    return {{name_ + ".running_mean", {channels_}, running_mean_.data()},
-            {name_ + ".running_var", {channels_}, running_var_.data()}};
+    return {{name_ + ".running_mean", {channels_}, running_mean_.host.data()},
+            {name_ + ".running_var", {channels_}, running_var_.host.data()}};
   }
 
  private:
   int64_t positions() const { return volume(in_) / std::max<int64_t>(1, channels_); }
   int64_t channels_;
   Tensor &gamma_, &beta_;
-  Array<float> running_mean_, running_var_, mean_, rstd_;
-  float epsilon_ = 1e-5F, momentum_ = 0.1F;
+  Mirrored<float> running_mean_, running_var_;
+  Handle<float> statistics_;  // [4,channels] mean, 1/deviation; running averages that nothing reads
+  Handle<float> constants_;   // epsilon, momentum
 };
 
 /// Normalizes each example over its features.
@@ -98,37 +91,40 @@ class LayerNorm : public Module {
         beta_(p.add(name + ".beta", {features_}, false)) {
     out_ = in;
   }
-  void calls(int64_t n, std::vector<PlannedCall>& list) const override {
-    const std::string size = fmt::format("{} rows of {}", n, features_);
-    list.push_back(planned<LayernormFwd>({n, features_}, size));
-    list.push_back(planned<LayernormBwd>({n, features_}, size));
+  void declare(Memory& memory, int64_t n) override {
+    statistics_ = memory.tensor<float>(name_ + ".statistics", 2, n);
+    epsilon_ = memory.tensor<float>(name_ + ".epsilon", 1, 1);
   }
-  void initialize(uint64_t) override { std::fill_n(gamma_.value, features_, 1.0F); }
-  void forward(const Pass& pass, int64_t n, const float* x, float* y) override {
-    if (mean_.size() < n) mean_ = Array<float>(n), rstd_ = Array<float>(n);
-    pass.profile.run<LayernormFwd>(
-        "layernorm_fwd", pass.plan,
-        {{n, features_}, x, gamma_.value, beta_.value, &epsilon_, y, mean_.data(), rstd_.data()});
+  void initialize(Memory& memory, uint64_t) override {
+    std::fill_n(gamma_.value, features_, 1.0F);
+    constexpr float epsilon = 1e-5F;
+    memory.write(epsilon_, &epsilon, sizeof epsilon);
   }
-  void backward(const Pass& pass, int64_t n, const float* x, const float*, const float* d_y,
-                float* d_x) override {
-    pass.profile.run<LayernormBwd>("layernorm_bwd", pass.plan,
-                                   {{n, features_},
-                                    x,
-                                    gamma_.value,
-                                    mean_.data(),
-                                    rstd_.data(),
-                                    d_y,
-                                    d_x,
-                                    gamma_.gradient,
-                                    beta_.gradient});
+  void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
+    pass.ops.call<LayernormFwd>({n, features_}, {.x = x,
+                                                 .gamma = gamma_.w,
+                                                 .beta = beta_.w,
+                                                 .epsilon = epsilon_,
+                                                 .y = y,
+                                                 .mean = statistics_,
+                                                 .rstd = statistics_.row(1)});
+  }
+  void backward(const Pass& pass, int64_t n, const float* x, const float* d_y, float* d_x) const override {
+    pass.ops.call<LayernormBwd>({n, features_}, {.x = x,
+                                                 .gamma = gamma_.w,
+                                                 .mean = statistics_,
+                                                 .rstd = statistics_.row(1),
+                                                 .d_y = d_y,
+                                                 .d_x = d_x,
+                                                 .d_gamma = gamma_.d_w,
+                                                 .d_beta = beta_.d_w});
   }
 
  private:
   int64_t features_;
   Tensor &gamma_, &beta_;
-  Array<float> mean_, rstd_;
-  float epsilon_ = 1e-5F;
+  Handle<float> statistics_;  // [2,n] mean, 1/deviation
+  Handle<float> epsilon_;
 };
 
 }  // namespace klab::learning

@@ -181,6 +181,7 @@ Classifier::Classifier(const fs::path& run, int64_t batch) {
   network_->build(batch, 1);
   std::map<std::string, std::string> words;
   load_network(file, *network_, nullptr, {}, words);
+  ops_ = std::make_unique<RunOps>(network_->memory());
 }
 
 std::string Classifier::class_name(int64_t label) const {
@@ -191,16 +192,17 @@ std::vector<Prediction> Classifier::predict(const float* values, int64_t count) 
   const int64_t n = network_->batch(), size = volume(dims_);
   std::vector<Prediction> list;
   Array<float> batch(n * size);
-  const Pass pass{plan_, profile_, false, 1, 0, Precision::f32, nullptr};
   for (int64_t begin = 0; begin < count; begin += n) {
     // The last batch is filled with its last example, so that every call has the planned shape.
     for (int64_t i = 0; i < n; ++i) {
       const float* from = values + std::min(begin + i, count - 1) * size;
       for (int64_t j = 0; j < size; ++j) batch[i * size + j] = (from[j] - mean_) / deviation_;
     }
-    const float* logits = network_->forward(pass, batch.data());
+    network_->write(batch.data());
+    ops_->run("prediction", plan_, profile_, [&](Ops& ops) { network_->forward({ops}); });
+    const std::vector<float> logits = network_->outputs();
     for (int64_t i = 0; i < std::min(n, count - begin); ++i) {
-      const float *row = logits + i * classes(), largest = *std::max_element(row, row + classes());
+      const float *row = logits.data() + i * classes(), largest = *std::max_element(row, row + classes());
       Prediction p;
       double sum = 0;
       for (int64_t k = 0; k < classes(); ++k) sum += std::exp(double(row[k]) - double(largest));

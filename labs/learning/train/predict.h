@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "harness/program/plan.h"
-#include "harness/program/profile.h"
+#include "harness/program/run_ops.h"
 #include "labs/learning/data/dataset.h"
-#include "labs/learning/network/module.h"
+#include "labs/learning/network/step.h"
 #include "labs/learning/train/trainer.h"
 
 namespace klab::learning {
@@ -57,6 +57,7 @@ class Classifier {
   std::vector<std::string> names_;
   float mean_ = 0, deviation_ = 1;
   std::unique_ptr<Network> network_;
+  std::unique_ptr<RunOps> ops_;
   Plan plan_;
   Profile profile_;
 };

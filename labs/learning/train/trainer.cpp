@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <sstream>
 #include <stdexcept>
 
+#include "labs/learning/network/loss.h"
 #include "labs/learning/network/models.h"
 #include "labs/learning/network/schedule.h"
-#include "reference/all_finite/all_finite.h"
-#include "reference/unscale/unscale.h"
 
 namespace klab::learning {
 namespace {
 
-std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s) {
+std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s, const Backend& backend) {
   auto network = make_model(s.model, data.train.dims, data.train.classes);
   if (s.accumulate < 1 || s.loader.batch % s.accumulate != 0)
     throw std::invalid_argument(
@@ -25,83 +23,34 @@ std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s) {
   if (s.initialization != "kaiming" && s.initialization != "he" && s.initialization != "xavier")
     throw std::invalid_argument("no initialization is called " + s.initialization +
                                 ": --init kaiming (or he) or xavier");
-  network->build(s.loader.batch / s.accumulate, s.seed, s.recompute);
+  network->build(s.loader.batch / s.accumulate, s.seed, s.recompute, backend);
   if (s.initialization == "xavier") initialize_xavier(*network, s.seed);
+  network->memory().push();
   return network;
 }
 
 }  // namespace
 
-Trainer::Trainer(const Dataset& data, const TrainerSettings& settings)
+Trainer::Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend)
     : settings_(settings),
       data_(data),
       scale_(scale_of(data.train)),
-      network_(built(data, settings)),
-      optimizer_(network_->parameters(), settings.optimizer),
-      loss_(settings.loader.batch / settings.accumulate, data.train.classes),
+      network_(built(data, settings, backend)),
+      program_(
+          *network_,
+          {.optimizer = settings.optimizer, .precision = settings.precision, .parts = settings.accumulate}),
+      ops_(program_.memory()),
       loader_(data.train, settings.loader, scale_.mean, scale_.deviation),
       loss_scale_(settings.loss_scale) {
   schedule_factor(settings.schedule, 0);  // throws for an unknown name
-  for (const bool decays : {false, true})
-    if (settings.accumulate > 1) sums_[decays] = Array<float>(network_->parameters().group(decays).size);
-  if (!mixed()) return;
-  const Parameters::Group& matrices = network_->parameters().group(true);
-  masters_ = Array<float>(matrices.size);
-  std::copy_n(matrices.values.data(), matrices.size, masters_.data());
-  round_weights();
-  scales_ = {{0, loss_scale_.value()}};
-}
-
-/// Computes the layers' weights from their masters.
-void Trainer::round_weights() {
-  Parameters::Group& matrices = network_->parameters().group(true);
-  Lost of_weights;
-  std::copy_n(masters_.data(), matrices.size, matrices.values.data());
-  round_to(settings_.precision, matrices.values.data(), matrices.size, of_weights);
+  if (mixed()) scales_ = {{0, loss_scale_.value()}};
 }
 
 std::vector<PlannedCall> Trainer::calls() const {
-  std::vector<PlannedCall> list = network_->calls();
-  loss_.calls(list);
-  optimizer_.calls(list);
+  std::vector<PlannedCall> list = program_.calls();
   if (teacher_.network != nullptr)
     for (const PlannedCall& call : teacher_.network->calls()) list.push_back(call);
-  if (mixed())
-    for (const bool decays : {false, true}) {
-      const int64_t n = network_->parameters().group(decays).size;
-      const std::string size = fmt::format("{} gradients", n);
-      list.push_back(planned<AllFinite>({n}, size));
-      list.push_back(planned<Unscale>({n}, size));
-    }
   return list;
-}
-
-/// Rounds the gradients of the parameters as if stored, checks that they are finite, and removes the loss
-/// scale.
-bool Trainer::finite_and_unscaled(const Pass& pass) {
-  const auto scale = float(loss_scale_.value());
-  int32_t first = std::numeric_limits<int32_t>::max();
-  for (const bool decays : {false, true}) {
-    Parameters::Group& g = network_->parameters().group(decays);
-    round_to(settings_.precision, g.gradients.data(), g.size, lost_);
-    pass.profile.run<AllFinite>("all_finite", pass.plan, {{g.size}, g.gradients.data(), &first});
-  }
-  for (const bool decays : {false, true}) {
-    Parameters::Group& g = network_->parameters().group(decays);
-    pass.profile.run<Unscale>("unscale", pass.plan, {{g.size}, &scale, &first, g.gradients.data()});
-  }
-  return first == std::numeric_limits<int32_t>::max();
-}
-
-/// Returns the pass for a part; dropout draws another mask for each.
-Pass Trainer::pass_of(int64_t part) {
-  return {plan_,
-          profile_,
-          true,
-          settings_.seed,
-          uint64_t(step_ * settings_.accumulate + part),
-          settings_.precision,
-          &lost_};
 }
 
 void Trainer::learn_from(const Teacher& teacher) {
@@ -112,44 +61,45 @@ void Trainer::learn_from(const Teacher& teacher) {
                     t.batch(), dims_text(t.in()), dims_text(t.out()), network_->batch(),
                     dims_text(network_->in()), dims_text(network_->out())));
   teacher_ = teacher;
-  teacher_input_ = Array<float>(t.batch() * volume(t.in()));
 }
 
-/// Returns the mean loss of a part and computes its gradient with respect to the outputs.
-double Trainer::loss_of(const Pass& pass, const Batch& batch, int64_t part, const float* logits) {
-  const int64_t n = network_->batch(), size = volume(network_->in());
-  if (teacher_.network == nullptr) return loss_(pass, logits, batch.labels.data() + part * n);
-  const float* values = batch.values.data() + part * n * size;
-  for (int64_t i = 0; i < n * size; ++i)
-    teacher_input_[i] =
+/// Returns the mean loss of a part that learns a teacher's outputs, and computes its gradient. The host compares the two.
+double Trainer::taught_gradient(const float* values, bool last) {
+  const int64_t n = network_->batch(), classes = data_.train.classes;
+  std::vector<float> input(size_t(n * volume(network_->in()))), d_logits(size_t(n * classes));
+  for (size_t i = 0; i < input.size(); ++i)
+    input[i] =
         float((double(values[i]) * scale_.deviation + scale_.mean - teacher_.mean) / teacher_.deviation);
-  const Pass taught{plan_, profile_, false, pass.seed, pass.step, Precision::f32, nullptr};
-  const float* outputs = teacher_.network->forward(taught, teacher_input_.data());
-  return soft_cross_entropy(n, data_.train.classes, logits, outputs, teacher_.softening, loss_.d_logits());
+  teacher_.network->write(input.data());
+  run("teacher", [&](Ops& ops) { teacher_.network->forward({ops}); });
+  run("forward", [&](Ops& ops) { program_.forward(ops, true); });
+  const double loss =
+      soft_cross_entropy(n, classes, network_->outputs().data(), teacher_.network->outputs().data(),
+                         teacher_.softening, d_logits.data());
+  const float factor = float(mixed() ? loss_scale_.value() : 1) / float(settings_.accumulate);
+  for (float& d : d_logits) d *= factor;
+  program_.memory().write(program_.d_logits(), d_logits.data(), d_logits.size() * sizeof(float));
+  run(last ? "backward" : "backward of a part", [&](Ops& ops) { program_.backward(ops, last); });
+  return loss;
 }
 
-/// Returns the mean loss of the batch's parts and computes the mean of their gradients, multiplied by the
-/// loss scale if there is one.
+/// Returns the mean loss of the batch's parts and computes the mean of their gradients, without the
+/// loss scale.
 double Trainer::loss_and_gradient(const Batch& batch) {
   const int64_t parts = settings_.accumulate, n = network_->batch(), size = volume(network_->in());
   double loss = 0;
   for (int64_t part = 0; part < parts; ++part) {
-    const Pass pass = pass_of(part);
-    const float* logits = network_->forward(pass, batch.values.data() + part * n * size);
-    loss += loss_of(pass, batch, part, logits) / double(parts);
-    if (mixed() || parts > 1) {
-      const float factor = (mixed() ? float(loss_scale_.value()) : 1.0F) / float(parts);
-      for (int64_t i = 0; i < loss_.size(); ++i) loss_.d_logits()[i] *= factor;
+    const bool last = part + 1 == parts;
+    const float* values = batch.values.data() + part * n * size;
+    program_.write(values, batch.labels.data() + part * n, settings_.seed, uint64_t(step_ * parts + part),
+                   mixed() ? loss_scale_.value() : 1);
+    if (teacher_.network != nullptr) {
+      loss += taught_gradient(values, last) / double(parts);
+    } else {
+      run(last ? "gradient" : "gradient of a part", [&](Ops& ops) { program_.loss_and_gradient(ops, last); });
+      loss += program_.mean_loss() / double(parts);
     }
-    round_to(settings_.precision, loss_.d_logits(), loss_.size(), lost_);
-    network_->backward(pass, loss_.d_logits());
-    if (parts == 1) return loss;
-    for (const bool decays : {false, true}) {
-      Parameters::Group& g = network_->parameters().group(decays);
-      Array<float>& sum = sums_[decays];
-      for (int64_t i = 0; i < g.size; ++i) sum[i] = part == 0 ? g.gradients[i] : sum[i] + g.gradients[i];
-      if (part + 1 == parts) std::copy_n(sum.data(), g.size, g.gradients.data());
-    }
+    if (mixed()) lost_ += program_.lost();
   }
   return loss;
 }
@@ -157,32 +107,27 @@ double Trainer::loss_and_gradient(const Batch& batch) {
 double Trainer::step() {
   const Batch* batch = nullptr;
   profile_.time("loader", [&] { batch = &loader_.at(step_); });
-  const Pass pass = pass_of(0);
   const double loss = loss_and_gradient(*batch);
   if (!mixed() && !std::isfinite(loss))
     throw std::runtime_error(
         fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
                     settings_.optimizer.rate));
-  const double factor = schedule_factor(settings_.schedule, double(step_) / double(steps()));
-  if (!mixed()) {
-    optimizer_.step(pass, factor);
-  } else {
+  bool taken = true;
+  if (mixed()) {
     const double before = loss_scale_.value();
-    const bool finite = finite_and_unscaled(pass);
-    if (loss_scale_.update(finite && std::isfinite(loss))) {
-      Parameters::Group& matrices = network_->parameters().group(true);
-      std::copy_n(masters_.data(), matrices.size, matrices.values.data());
-      optimizer_.step(pass, factor);
-      std::copy_n(matrices.values.data(), matrices.size, masters_.data());
-      round_weights();
-    } else if (loss_scale_.hopeless()) {
+    const bool finite = program_.numbers().not_finite == Step::kAllFinite && std::isfinite(loss);
+    taken = loss_scale_.update(finite);
+    if (!taken && loss_scale_.hopeless())
       throw std::runtime_error(
           fmt::format("step {}: {} steps in a row had no finite gradient, down to a loss scale of {}; lower "
                       "--rate (it is {}), "
                       "or take --precision bf16",
                       step_, kMostSkipped, loss_scale_.value(), settings_.optimizer.rate));
-    }
     if (loss_scale_.value() != before) scales_.emplace_back(step_ + 1, loss_scale_.value());
+  }
+  if (taken) {
+    program_.write_rate(schedule_factor(settings_.schedule, double(step_) / double(steps())));
+    run("update", [&](Ops& ops) { program_.update(ops); });
   }
   ++step_;
   return loss;
@@ -196,8 +141,6 @@ Evaluation Trainer::evaluate(const Examples& examples) {
   Array<float> values(n * size);
   Array<int32_t> labels(n);
   Profile unused;
-  Lost of_none;
-  const Pass pass{plan_, unused, false, settings_.seed, uint64_t(step_), settings_.precision, &of_none};
   for (int64_t begin = 0; begin < examples.count(); begin += n) {
     // Fill the last batch with the last example, so that every call has the planned shape.
     for (int64_t i = 0; i < n; ++i) {
@@ -207,15 +150,19 @@ Evaluation Trainer::evaluate(const Examples& examples) {
         values[i * size + j] =
             (examples.values[size_t(k * size + j)] - float(scale_.mean)) / float(scale_.deviation);
     }
-    const float* logits = network_->forward(pass, values.data());
-    loss_(pass, logits, labels.data());
+    program_.write(values.data(), labels.data(), settings_.seed, uint64_t(step_));
+    ops_.run("evaluation", plan_, unused, [&](Ops& ops) {
+      program_.forward(ops, false);
+      program_.loss(ops);
+    });
+    const std::vector<float> logits = network_->outputs(), losses = program_.losses();
     for (int64_t i = 0; i < std::min(n, examples.count() - begin); ++i) {
-      const float* row = logits + i * classes;
+      const float* row = logits.data() + i * classes;
       const auto predicted = int32_t(std::max_element(row, row + classes) - row);
       e.predicted[size_t(begin + i)] = predicted;
       e.right += predicted == labels[i];
       ++e.confusion[size_t(labels[i] * classes + predicted)];
-      e.loss += double(loss_.losses()[i]);
+      e.loss += double(losses[size_t(i)]);
     }
   }
   e.loss /= double(std::max<int64_t>(1, examples.count()));
@@ -235,26 +182,27 @@ void Trainer::save(const std::filesystem::path& file, std::map<std::string, std:
   words.merge(identity());
   words["step"] = std::to_string(step_);
   words["precision"] = name_of(settings_.precision);
-  if (!mixed()) return save_network(file, *network_, &optimizer_, words);
   const LossScale::State& s = loss_scale_.state();
-  words["loss_scale"] = fmt::format("{} {} {} {}", s.value, s.good, s.skipped, s.in_a_row);
+  if (mixed()) words["loss_scale"] = fmt::format("{} {} {} {}", s.value, s.good, s.skipped, s.in_a_row);
   // A checkpoint contains the masters, so training resumes from the exact values and not from rounded ones.
-  Parameters::Group& matrices = network_->parameters().group(true);
-  std::copy_n(masters_.data(), matrices.size, matrices.values.data());
-  save_network(file, *network_, &optimizer_, words);
-  round_weights();
+  program_.pull();
+  program_.show_masters();
+  save_network(file, *network_, &program_, words);
+  program_.round_masters();
 }
 
 void Trainer::restore(const std::filesystem::path& file, std::map<std::string, std::string>& words) {
   words["step"] = "";
   words["precision"] = "f32";  // for checkpoints without this entry, written before other precisions existed
   words["loss_scale"] = "";
-  load_network(file, *network_, &optimizer_, identity(), words);
+  load_network(file, *network_, &program_, identity(), words);
   step_ = std::stoll(words["step"]);
   if (words["precision"] != name_of(settings_.precision))
     throw std::runtime_error(
         fmt::format("{}: its precision is {}, and this run's is {}: give --precision {}, or begin anew",
                     file.string(), words["precision"], name_of(settings_.precision), words["precision"]));
+  program_.round_masters();
+  program_.push();
   if (!mixed()) return;
   LossScale::State s;
   std::istringstream text(words["loss_scale"]);
@@ -262,9 +210,6 @@ void Trainer::restore(const std::filesystem::path& file, std::map<std::string, s
     throw std::runtime_error(fmt::format("{}: its loss scale is no number; begin anew", file.string()));
   loss_scale_.restore(s);
   scales_ = {{step_, loss_scale_.value()}};
-  const Parameters::Group& matrices = network_->parameters().group(true);
-  std::copy_n(matrices.values.data(), matrices.size, masters_.data());
-  round_weights();
 }
 
 }  // namespace klab::learning

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "harness/program/loss_scale.h"
+#include "harness/program/run_ops.h"
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/checkpoint.h"
-#include "labs/learning/network/loss.h"
-#include "labs/learning/network/module.h"
-#include "labs/learning/network/optimizer.h"
+#include "labs/learning/network/step.h"
 
 namespace klab::learning {
 
@@ -55,7 +54,7 @@ class Trainer {
   /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
   /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set
   /// must outlive the trainer.
-  Trainer(const Dataset& data, const TrainerSettings& settings);
+  Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend = cpu_backend());
 
   /// Returns the calls that a plan must cover; use() sets the plan.
   std::vector<PlannedCall> calls() const;
@@ -81,6 +80,7 @@ class Trainer {
   int64_t steps_per_epoch() const { return loader_.steps_per_epoch(); }
   Network& network() { return *network_; }
   Profile& profile() { return profile_; }
+  const HostCounts& host_counts() { return program_.memory().counts(); }
   const TrainerSettings& settings() const { return settings_; }
 
   /// Saves everything needed to resume without a difference; `words` are stored with it.
@@ -93,19 +93,16 @@ class Trainer {
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
   double loss_and_gradient(const Batch& batch);
-  double loss_of(const Pass& pass, const Batch& batch, int64_t part, const float* logits);
-  Pass pass_of(int64_t part);
-  bool finite_and_unscaled(const Pass& pass);
-  void round_weights();
+  double taught_gradient(const float* values, bool last);
+  void run(const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, profile_, body); }
 
   TrainerSettings settings_;
   const Dataset& data_;
   Scale scale_;
   std::unique_ptr<Network> network_;
-  Optimizer optimizer_;
-  CrossEntropy loss_;
-  Teacher teacher_;             // without a network: labels are learned
-  Array<float> teacher_input_;  // a part of a batch, as the teacher takes it
+  Step program_;
+  RunOps ops_;
+  Teacher teacher_;  // without a network: labels are learned
   Loader loader_;
   Plan plan_;
   Profile profile_;
@@ -113,8 +110,6 @@ class Trainer {
   LossScale loss_scale_;
   Lost lost_;
   std::vector<std::pair<int64_t, double>> scales_;
-  Array<float> masters_;  // of the decaying parameters: matrices and kernels; empty in f32
-  Array<float> sums_[2];  // sums of the parts' gradients, by group; empty if there is one part
 };
 
 }  // namespace klab::learning
