@@ -1,6 +1,9 @@
 // Lab 13: sizes for checking and timing the marching through the occupancy grid.
 #include "harness/core/lab.h"
 #include "reference/draw_rays/draw_rays.h"
+#include "reference/error_map_draw/error_map_draw.h"
+#include "reference/error_map_learn/error_map_learn.h"
+#include "reference/error_map_weigh/error_map_weigh.h"
 #include "reference/occupancy_bits/occupancy_bits.h"
 #include "reference/occupancy_choose/occupancy_choose.h"
 #include "reference/occupancy_place/occupancy_place.h"
@@ -70,6 +73,31 @@ KLAB_LAB({
           .counted = {130, 3, 900, 900, 30, 2, 1},
           .traffic = Traffic::copy,
           .parameters = {"background", "drawn"}},
+         {.op = make_op<ErrorMapDraw>(),
+          .bench = {{.name = "lists of 100 views of 400 x 400",
+                     .shape = {100, 250000, 0, 4096},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{1, 2, 3, 7}, {7, 8, 30, 300}, {0, 700, 20000}, {0, 1, 2, 63, 300, 1025}},
+          .counted = {3, 40, 3000, 300},
+          .traffic = Traffic::copy,
+          .beyond = {{1, (1 << 16) + 1, 0, 5}, {2, 3, 0, (1 << 16) + 1}}},
+         {.op = make_op<ErrorMapWeigh>(),
+          .bench = {{.name = "10752 rays of 100 views",
+                     .shape = {10752, 100, 4096},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 2, 31, 256, 257, 1000}, {1, 2, 5, 100}, {1, 2, 63, 4096}},
+          .counted = {130, 3, 300},
+          .traffic = Traffic::copy},
+         {.op = make_op<ErrorMapLearn>(),
+          .bench = {{.name = "10752 rays, a map of 250,000 blocks",
+                     .shape = {10752, 250000},
+                     .cache = Cache::hot,
+                     .tour = true}},
+          .check = {{0, 1, 2, 31, 32, 33, 300, 1000}, {1, 2, 7, 64, 1000}},
+          .counted = {130, 40},
+          .traffic = Traffic::update},
          {.op = make_op<SampleBegin>(),
           .bench = {{.name = "10752 rays, a first look",
                      .shape = {10752, 0, 8, 1 << 20, 0},

@@ -502,7 +502,7 @@ TEST(NetworkLine, BordersContinueThePicture) {
     const Plan its = naive_plan(model->calls());
     RunOps each(model->memory());
     model->write(negative.data());
-    each.run("forward", its, profile, [&, net = model](Ops& o) { net->forward({o}); });
+    each.run("forward", its, profile, [&, one = model](Ops& o) { one->forward({o}); });
     EXPECT_EQ(model->values(size_t(at))[0], corner);
   }
 }

@@ -5,62 +5,141 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <numeric>
 
+#include "harness/program/measure_ops.h"
+#include "harness/program/run_ops.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/train/error_map.h"
 #include "labs/radiance/train/trainer.h"
+#include "reference/dropout_fwd/philox.h"
+#include "reference/error_map_draw/error_map_draw.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
 namespace {
 
-/// Losses that differ by orders of magnitude, learned at all places of the lists.
-void teach(ErrorMap& map) {
-  for (int64_t turn = 0; turn < 3; ++turn) {
-    map.draw(7, uint64_t(turn));
-    for (int64_t v = 0; v < map.views(); ++v)
-      for (int64_t k = 0; k < ErrorMap::kList; ++k)
-        map.learn(v, k, std::exp2(-float(map.pixels()[size_t(v * ErrorMap::kList + k)] % 9)));
+constexpr int64_t kBlock = ErrorMapDraw::kBlock, kList = ErrorMap::kList;
+
+/// A map of the small scene in a memory of its own.
+class MapOnOps {
+ public:
+  explicit MapOnOps(double share) : map(small_scene(), share) {
+    ViewData data = view_data_of(small_scene());
+    const int64_t before = data.listed;
+    data.listed += map.listed();
+    const ViewTensors views = declare_views(memory_, data);
+    rays = kList * map.views();
+    map.declare(memory_, views, before, rays);
+    numbers_ = memory_.tensor<int32_t>("numbers", 1, int64_t(sizeof(StepNumbers) / sizeof(int32_t)));
+    weight_ = memory_.tensor<float>("weight", 1, rays);
+    const ViewLoader loader(small_scene(), views);
+    loader.tie(memory_);
+    memory_.allocate();
+    loader.write(memory_);
+    map.write(memory_);
+    CallTimes none(std::vector<CallTime>{});
+    MeasureOps all(memory_);
+    map.draw(all);
+    map.weigh(all, numbers_, weight_);
+    map.learn(all, numbers_, weight_);
+    plan_ = Plan::named("naive", all.calls(), none);
   }
-}
+  void draw(uint64_t turn) {
+    map.write_turn(memory_, 7, turn);
+    run([&](Ops& ops) { map.draw(ops); });
+  }
+  void draw_again(uint64_t turn) {
+    map.write_turn(memory_, 7, turn);
+    run([&](Ops& ops) { map.draw_again(ops); });
+  }
+  /// Lets the rays of a step teach the map what the value of their pixel is: a ray of each place, more or less.
+  void learn(uint32_t step, float (*value)(int32_t pixel)) {
+    StepNumbers n;
+    n.step[0] = step;
+    n.rays = n.whole = int32_t(rays);
+    memory_.write(numbers_, &n, sizeof n);
+    std::vector<float> ones(size_t(rays), 1.0F);
+    memory_.write(weight_, ones.data(), ones.size() * sizeof(float));
+    run([&](Ops& ops) { map.weigh(ops, numbers_, weight_); });
+    const float* weights = map.weights;
+    for (int64_t r = 0; r < rays; ++r) {
+      const auto words = dropout::random_words({uint32_t(r), 0, step, 0}, {0, 0});
+      const int64_t at = int64_t(uint64_t(words[0]) * uint64_t(map.views()) >> 32) * kList +
+                         int64_t(uint64_t(words[1]) * uint64_t(kList) >> 32);
+      EXPECT_EQ(static_cast<float*>(weight_)[r], weights[at]) << "ray " << r;
+      static_cast<float*>(weight_)[r] = value(pixels()[size_t(at)]);
+    }
+    run([&](Ops& ops) { map.learn(ops, numbers_, weight_); });
+  }
+  /// Losses that differ by orders of magnitude.
+  void teach() {
+    for (uint32_t turn = 0; turn < 3; ++turn) {
+      draw(turn);
+      learn(turn, [](int32_t pixel) { return std::exp2(-float(pixel % 9)); });
+    }
+  }
+  std::span<const int32_t> pixels() const {
+    return {static_cast<int32_t*>(map.pixels), size_t(map.listed())};
+  }
+  /// Returns the probability of the pixel at a place of a view's list.
+  double probability(int64_t view, int64_t k) const {
+    const float* weights = map.weights;
+    return 1 / (double(small_scene().train[size_t(view)].pixels()) * double(weights[view * kList + k]));
+  }
+
+  ErrorMap map;
+  int64_t rays = 0;
+
+ private:
+  void run(const RunOps::Body& body) { ops_.run("map", plan_, profile_, body); }
+  Memory memory_{cpu_backend()};
+  RunOps ops_{memory_};
+  Handle<int32_t> numbers_;
+  Handle<float> weight_;
+  Plan plan_;
+  Profile profile_;
+};
 
 TEST(ErrorMap, ProbabilitiesAddUpToOneAndLeaveEveryPixelItsShare) {
-  ErrorMap map(small_scene(), 0.75);
-  const int64_t n = small_scene().train[0].pixels();
-  EXPECT_NEAR(map.probability(0, 3), 1 / double(n), 1e-12) << "nothing is known";
-  teach(map);
-  map.draw(7, 9);
+  MapOnOps m(0.75);
+  const int64_t n = small_scene().train[0].pixels(), blocks = (n + kBlock - 1) / kBlock;
+  m.draw(0);
+  EXPECT_NEAR(m.probability(0, 3), 1 / double(n), 1e-9) << "nothing is known";
+  m.teach();
+  m.draw(9);
+  std::map<int64_t, double> probabilities;  // of a pixel, by block: lists are long enough for all
+  for (int64_t k = 0; k < kList; ++k) probabilities[m.pixels()[size_t(k)] / kBlock] = m.probability(0, k);
+  ASSERT_EQ(int64_t(probabilities.size()), blocks);
   double sum = 0, least = 1, most = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double p = map.probability(0, i);
-    sum += p;
+  for (const auto& [block, p] : probabilities) {
+    sum += p * double(std::min(kBlock, n - block * kBlock));
     least = std::min(least, p);
     most = std::max(most, p);
   }
-  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_NEAR(sum, 1, 1e-6);
   EXPECT_GE(least, 0.2499 / double(n));
   EXPECT_GT(most, 1.2 / double(n)) << "some are drawn more often";
 }
 
 TEST(ErrorMap, AWeightedMeanOverListsIsTheMeanOverPixels) {
-  ErrorMap map(small_scene(), 0.75);
-  teach(map);
+  MapOnOps m(0.75);
+  m.teach();
   const int64_t n = small_scene().train[1].pixels();
   const auto value = [](int64_t pixel) { return std::sin(0.01 * double(pixel)) + 2; };
   double expected = 0, sum = 0, square = 0, unweighted = 0;
   for (int64_t i = 0; i < n; ++i) expected += value(i) / double(n);
   constexpr int kLists = 60;
   for (int list = 0; list < kLists; ++list) {
-    map.draw(3, uint64_t(100 + list));
+    m.draw(uint64_t(100 + list));
     double mean = 0;
-    for (int64_t k = 0; k < ErrorMap::kList; ++k) {
-      const int32_t pixel = map.pixels()[size_t(ErrorMap::kList + k)];
+    for (int64_t k = 0; k < kList; ++k) {
+      const int32_t pixel = m.pixels()[size_t(kList + k)];
       ASSERT_GE(pixel, 0);
       ASSERT_LT(pixel, n);
-      ASSERT_NEAR(double(map.weight(1, k)) * double(n) * map.probability(1, pixel), 1, 1e-5);
-      mean += double(map.weight(1, k)) * value(pixel) / double(ErrorMap::kList);
-      unweighted += value(pixel) / double(ErrorMap::kList) / kLists;
+      mean += value(pixel) / (double(n) * m.probability(1, k)) / double(kList);
+      unweighted += value(pixel) / double(kList) / kLists;
     }
     sum += mean / kLists;
     square += mean * mean / kLists;
@@ -72,22 +151,35 @@ TEST(ErrorMap, AWeightedMeanOverListsIsTheMeanOverPixels) {
 }
 
 TEST(ErrorMap, ListsComeBackAfterACheckpoint) {
-  ErrorMap whole(small_scene(), 0.5), resumed(small_scene(), 0.5);
-  teach(whole);
-  whole.draw(7, 11);
-  for (int64_t k = 0; k < 100; ++k) whole.learn(0, k, 5);
-  const auto from = whole.state(), to = resumed.state();
+  MapOnOps whole(0.5), resumed(0.5);
+  whole.teach();
+  whole.draw(11);
+  whole.learn(5, [](int32_t) { return 5.0F; });
+  const auto from = whole.map.state(), to = resumed.map.state();
   for (size_t t = 0; t < from.size(); ++t) {
     const auto count =
         std::accumulate(from[t].shape.begin(), from[t].shape.end(), int64_t(1), std::multiplies<>());
     std::copy_n(static_cast<const float*>(from[t].data), count,
                 static_cast<float*>(const_cast<void*>(to[t].data)));
   }
-  resumed.draw_again(7, 11);
+  resumed.draw_again(11);
   EXPECT_TRUE(std::ranges::equal(whole.pixels(), resumed.pixels()));
-  whole.draw(7, 12);
-  resumed.draw(7, 12);
+  const std::vector<int32_t> before(whole.pixels().begin(), whole.pixels().end());
+  whole.draw(12);
+  resumed.draw(12);
   EXPECT_TRUE(std::ranges::equal(whole.pixels(), resumed.pixels()));
+  EXPECT_FALSE(std::ranges::equal(whole.pixels(), before));
+}
+
+/// The plan of a training with the error map, or without it.
+const Plan& error_plan() {
+  static const Plan plan = [] {
+    Config c = small_config();
+    c.sampling = "error";
+    CallTimes times = later_is_faster();
+    return Plan::named("best", training_calls(c, small_scene().cascades), times);
+  }();
+  return plan;
 }
 
 /// Sums over a direction of the gradient of the networks, batch by batch, of a training that stands nearly still.
@@ -102,7 +194,7 @@ Measured gradient_along(const std::string& sampling) {
   c.ema = 0;
   c.background = "white";
   c.batch_samples = 1024;
-  Trainer trainer(small_scene(), c, small_plan(), 5);
+  Trainer trainer(small_scene(), c, error_plan(), 5);
   constexpr int kLearned = 64, kSteps = 250;
   double sum = 0, square = 0;
   for (int i = 0; i < kLearned + kSteps; ++i) {
@@ -129,7 +221,7 @@ TEST(ErrorMap, TheExpectedGradientIsThatOfUniformPixels) {
 TEST(ErrorMap, ATrainingGoesOnFromACheckpointToTheBit) {
   Config c = small_config();
   c.sampling = "error";
-  const Plan& plan = small_plan();
+  const Plan& plan = error_plan();
   Trainer whole(small_scene(), c, plan, 5), first(small_scene(), c, plan, 5),
       second(small_scene(), c, plan, 9);
   const auto file = std::filesystem::temp_directory_path() / ("klab_error_map_" + std::to_string(::getpid()));
@@ -152,7 +244,7 @@ TEST(ErrorMap, DrawsTheSamePixelsOnTheExecutor) {
   CallTimes untimed = later_is_faster();
   const Plan plan =
       Plan::named("last", training_calls(c, small_scene().cascades, {}, 0), untimed, simt.ladder);
-  Trainer here(small_scene(), c, small_plan(), 5), there(small_scene(), c, plan, 5, simt.backend, simt.sizes);
+  Trainer here(small_scene(), c, error_plan(), 5), there(small_scene(), c, plan, 5, simt.backend, simt.sizes);
   for (int i = 0; i < 3; ++i) {
     const StepReport a = here.step(0), b = there.step(0);
     EXPECT_EQ(a.rays, b.rays) << "step " << i;

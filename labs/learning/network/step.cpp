@@ -120,7 +120,7 @@ void Step::update_by(Ops& ops, bool decays) const {
   if constexpr (requires { shape.group; }) shape.group = group.size;
   if constexpr (requires { shape.corrected; }) shape.corrected = 1;
   typename Contract::template Args<float> args{};
-  args.hyper = number<float>(offsetof(Numbers, hyper)).from(decays ? optimizer::kHypers : 0);
+  args.hyper = number<float>(offsetof(Numbers, hyper)).from(int64_t(decays) * optimizer::kHypers);
   args.gradient = group.d_w;
   args.param = decays && masters_.place.exists() ? masters_.place : group.w;
   if constexpr (requires { args.m; }) args.m = state.m.place;

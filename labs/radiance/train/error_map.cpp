@@ -3,113 +3,107 @@
 #include <algorithm>
 
 #include "harness/program/random.h"
-#include "reference/dropout_fwd/philox.h"
+#include "labs/radiance/train/ray_step.h"
+#include "reference/axpy/axpy.h"
+#include "reference/draw_rays/draw_rays.h"
+#include "reference/error_map_draw/error_map_draw.h"
+#include "reference/error_map_learn/error_map_learn.h"
+#include "reference/error_map_weigh/error_map_weigh.h"
 
 namespace klab {
-namespace {
 
-constexpr float kUnknown = -1, kKeep = 0.8F;  // of a block's loss, when a new one comes
-constexpr uint64_t kPurpose = 110;
-
-}  // namespace
-
-ErrorMap::ErrorMap(const Scene& scene, double share) : share_(share) {
-  int64_t blocks = 0;
+ErrorMap::ErrorMap(const Scene& scene, double share)
+    : views_(int64_t(scene.train.size())), share_(float(share)) {
+  int64_t all = 0;
   for (const View& v : scene.train) {
-    Seen seen{.pixels = v.places_with_ray(), .listed = v.with_ray.get(), .first_block = blocks};
-    seen.blocks = (seen.pixels + kBlock - 1) / kBlock;
-    blocks += seen.blocks;
-    views_.push_back(seen);
+    const int64_t n = v.places_with_ray(), own = (n + ErrorMapDraw::kBlock - 1) / ErrorMapDraw::kBlock;
+    own_places_.insert(own_places_.end(), {n, -1, all, own});  // where they are listed, the views know
+    all += own;
   }
-  losses_.assign(size_t(blocks), kUnknown);
-  drawn_by_ = losses_;
-  pixels_.resize(size_t(listed()));
-  blocks_.resize(size_t(listed()));
-  weights_.resize(size_t(listed()));
-  for (Seen& seen : views_) sum_up(seen);
+  losses_ = Array<float>(all);
+  drawn_by_ = Array<float>(all);
+  std::ranges::fill(losses_, -1.0F);
+  std::ranges::fill(drawn_by_, -1.0F);
 }
 
-float ErrorMap::loss_of(const Seen& seen, int64_t block) const {
-  const float loss = losses_[size_t(seen.first_block + block)];
-  return loss < 0 ? float(seen.mean) : loss;
+void ErrorMap::declare(Memory& memory, const ViewTensors& views, int64_t before, const Count& rays) {
+  tensors_of_views_ = views;
+  before_ = before;
+  rays_ = rays;
+  pixels = views.seen.from(before);
+  blocks = memory.tensor<int32_t>("blocks of listed pixels", views_, kList);
+  weights = memory.tensor<float>("weights of listed pixels", views_, kList);
+  key_ = memory.tensor<int32_t>("key of lists", 1, 2).as<uint32_t>();
+  constants_ = memory.tensor<float>("share of the error map", 1, 2);
+  places_ = memory.tensor<int64_t>("views of the error map", views_, ErrorMapDraw::kPlace);
+  now_ = memory.tensor<float>("error map", 1, losses_.size());
+  then_ = memory.tensor<float>("error map of the lists", 1, drawn_by_.size());
+  memory.mirror(now_, losses_.data());
+  memory.mirror(then_, drawn_by_.data());
+  block_ = memory.tensor<int32_t>("blocks of rays", 1, rays);
 }
 
-int64_t ErrorMap::pixels_in(const Seen& seen, int64_t block) const {
-  return std::min(kBlock, seen.pixels - block * kBlock);
-}
-
-void ErrorMap::sum_up(Seen& seen) const {
-  double known = 0, sum = 0;
-  for (int64_t b = 0; b < seen.blocks; ++b)
-    if (const float loss = losses_[size_t(seen.first_block + b)]; loss >= 0) {
-      known += 1;
-      sum += double(loss);
-    }
-  seen.mean = known > 0 ? sum / known : 1;
-  seen.sum = 0;
-  for (int64_t b = 0; b < seen.blocks; ++b) seen.sum += double(loss_of(seen, b)) * double(pixels_in(seen, b));
-}
-
-double ErrorMap::probability(int64_t view, int64_t i) const {
-  const Seen& seen = views_[size_t(view)];
-  const double even = 1 / double(seen.pixels);
-  if (!(seen.sum > 0)) return even;
-  return (1 - share_) * even + share_ * double(loss_of(seen, i / kBlock)) / seen.sum;
-}
-
-void ErrorMap::draw(uint64_t seed, uint64_t turn) {
-  drawn_by_ = losses_;
-  const Draws draws(seed, turn, kPurpose);
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t v = 0; v < views(); ++v) {
-    Seen& seen = views_[size_t(v)];
-    sum_up(seen);
-    // Places of the list are evenly spaced along the cumulative probabilities of the blocks.
-    const auto counter = uint64_t(v) * uint64_t(kList + 1);
-    const double begin = double(draws.unit(counter));
-    int64_t block = 0;
-    double before = 0, size = probability(v, 0) * double(pixels_in(seen, 0));
-    for (int64_t k = 0; k < kList; ++k) {
-      const double at = (begin + double(k)) / double(kList);
-      while (at >= before + size && block + 1 < seen.blocks) {
-        before += size;
-        ++block;
-        size = probability(v, block * kBlock) * double(pixels_in(seen, block));
-      }
-      const int64_t inside = pixels_in(seen, block);
-      const auto some = int64_t(double(draws.unit(counter + 1 + uint64_t(k))) * double(inside));
-      const int64_t i = block * kBlock + std::min(some, inside - 1);
-      const auto out = size_t(v * kList + k);
-      pixels_[out] = seen.listed != nullptr ? (*seen.listed)[size_t(i)] : int32_t(i);
-      blocks_[out] = int32_t(seen.first_block + block);
-      weights_[out] = float(1 / (double(seen.pixels) * probability(v, i)));
-    }
+void ErrorMap::write(Memory& memory) const {
+  constexpr int64_t kPlace = DrawRays::kPlace;
+  std::vector<int64_t> places(size_t(kPlace * views_)), own = own_places_;
+  memory.read(places.data(), tensors_of_views_.places, places.size() * sizeof(int64_t));
+  for (int64_t v = 0; v < views_; ++v) {
+    own[size_t(ErrorMapDraw::kPlace * v + 1)] = places[size_t(kPlace * v + 5)];
+    places[size_t(kPlace * v + 4)] = kList;
+    places[size_t(kPlace * v + 5)] = before_ + v * kList;
   }
+  memory.write(tensors_of_views_.places, places.data(), places.size() * sizeof(int64_t));
+  memory.write(places_, own.data(), own.size() * sizeof(int64_t));
+  const float constants[] = {share_, 1};
+  memory.write(constants_, constants, sizeof constants);
 }
 
-void ErrorMap::learn(int64_t view, int64_t place, float loss) {
-  float& known = losses_[size_t(blocks_[size_t(view * kList + place)])];
-  known = known < 0 ? loss : kKeep * known + (1 - kKeep) * loss;
+void ErrorMap::write_turn(Memory& memory, uint64_t seed, uint64_t turn) const {
+  constexpr uint64_t kPurpose = 110;
+  const uint64_t key = mix(seed + mix(turn + mix(kPurpose + 1)));
+  const uint32_t words[] = {uint32_t(key), uint32_t(key >> 32)};
+  memory.write(key_, words, sizeof words);
+}
+
+void ErrorMap::draw(Ops& ops) const {
+  const int64_t n = losses_.size();
+  ops.fill("error map", then_, 0, n * int64_t(sizeof(float)));
+  ops.call<Axpy>({.n = n}, {.a = constants_.from(1), .x = now_, .y = then_});
+  draw_again(ops);
+}
+
+void ErrorMap::draw_again(Ops& ops) const {
+  ops.call<ErrorMapDraw>({.views = views_, .blocks = losses_.size(), .listed = before_, .list = kList},
+                         {.key = key_,
+                          .share = constants_,
+                          .places = places_,
+                          .seen = tensors_of_views_.seen,
+                          .losses = then_,
+                          .pixels = pixels,
+                          .blocks = blocks,
+                          .weights = weights});
+}
+
+void ErrorMap::weigh(Ops& ops, const Handle<int32_t>& numbers, const Handle<float>& weight) const {
+  ops.call<ErrorMapWeigh>({.rays = rays_, .views = views_, .list = kList},
+                          {.seed = numbers_in(numbers, &StepNumbers::seed),
+                           .step = numbers_in(numbers, &StepNumbers::step),
+                           .count = number_in(numbers, &StepNumbers::rays),
+                           .blocks = blocks,
+                           .weights = weights,
+                           .weight = weight,
+                           .block = block_});
+}
+
+void ErrorMap::learn(Ops& ops, const Handle<int32_t>& numbers, const Handle<float>& losses) const {
+  ops.call<ErrorMapLearn>(
+      {.rays = rays_, .blocks = losses_.size()},
+      {.count = number_in(numbers, &StepNumbers::whole), .block = block_, .value = losses, .losses = now_});
 }
 
 std::vector<TensorView> ErrorMap::state() const {
-  const auto blocks = int64_t(losses_.size());
-  return {{"error_map.losses", "F32", {blocks}, losses_.data()},
-          {"error_map.drawn_by", "F32", {blocks}, drawn_by_.data()}};
-}
-
-void ErrorMap::draw_again(uint64_t seed, uint64_t turn) {
-  const std::vector<float> now = losses_;
-  losses_ = drawn_by_;
-  draw(seed, turn);
-  losses_ = now;
-}
-
-DrawnPixel drawn_pixel(const uint32_t seed[2], const uint32_t step[2], int64_t ray, int64_t views,
-                       int64_t places) {
-  const auto words = dropout::random_words({uint32_t(ray), 0, step[0], step[1]}, {seed[0], seed[1]});
-  return {int64_t(uint64_t(words[0]) * uint64_t(views) >> 32),
-          int64_t(uint64_t(words[1]) * uint64_t(places) >> 32)};
+  return {{"error_map.losses", "F32", {losses_.size()}, losses_.data()},
+          {"error_map.drawn_by", "F32", {drawn_by_.size()}, drawn_by_.data()}};
 }
 
 }  // namespace klab

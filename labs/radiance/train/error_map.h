@@ -1,80 +1,62 @@
-// Draws training pixels in proportion to their loss, weighted so that the expected gradient is that of all
-// pixels alike (importance sampling; for radiance fields in the sources of instant-ngp, T. Mueller et al.
-// 2022, as an option).
-//
-// A view's pixels that have a ray are numbered as draw_rays numbers them and cut into blocks of kBlock. A
-// block remembers the mean loss of its drawn pixels. A pixel of a view with n pixels, in block b, is drawn
-// with probability
-//
-//   p = (1 - share)/n + share·e_b/(sum over pixels of e)        e: remembered loss; the mean for blocks never drawn
-//   and has the weight 1/(n·p), at most 1/(1 - share)
-//
-// so that the expectation of weight times gradient is the mean over the view's pixels, for any e. From time
-// to time a list of kList pixels is drawn for each view, and draw_rays draws evenly from it: systematic
-// sampling, in which each block occurs as often as it should, within less than one.
+// Draws training pixels in proportion to their loss, weighted so that the expected gradient is that of all pixels alike. Of each
+// block of a view's pixels the map remembers the mean loss of those that were drawn. From time to time error_map_draw draws a list
+// for each view, from which draw_rays draws evenly; error_map_weigh weighs the rays, and error_map_learn takes over their losses.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "harness/program/ops.h"
+#include "harness/program/tensors.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/scene/scene.h"
+#include "labs/radiance/train/views.h"
 
 namespace klab {
 
 class ErrorMap {
  public:
-  static constexpr int64_t kBlock = 64, kList = 4096;
+  static constexpr int64_t kList = 4096;
 
-  /// For the scene's training views, which must outlive it. The share `share` in [0, 1) of the draws follows
-  /// the error.
+  /// For the scene's training views. The share `share` in [0, 1) of the draws follows the error.
   ErrorMap(const Scene& scene, double share);
 
-  int64_t views() const { return int64_t(views_.size()); }
-  /// Pixels in the lists of all views.
-  int64_t listed() const { return kList * views(); }
-  /// Returns the probability of pixel i of a view, among those with a ray, by the present losses.
-  double probability(int64_t view, int64_t i) const;
+  int64_t views() const { return views_; }
+  /// Returns the pixels in the lists of all views.
+  int64_t listed() const { return kList * views_; }
 
-  /// Draws all lists again, by the present losses.
-  void draw(uint64_t seed, uint64_t turn);
-  /// [views, kList], as draw_rays reads them.
-  std::span<const int32_t> pixels() const { return pixels_; }
-  /// Returns the weight of the pixel at a place of a view's list.
-  float weight(int64_t view, int64_t place) const { return weights_[size_t(view * kList + place)]; }
-  /// Records a loss of that pixel.
-  void learn(int64_t view, int64_t place, float loss);
+  /// Declares the map for as many rays at most; lists follow the `before` pixels with a ray that views list.
+  void declare(Memory& memory, const ViewTensors& views, int64_t before, const Count& rays);
+  /// Writes what stays the same, and lets draw_rays draw from the lists.
+  void write(Memory& memory) const;
+  /// Writes what a turn's lists are drawn by.
+  void write_turn(Memory& memory, uint64_t seed, uint64_t turn) const;
 
-  /// State for a checkpoint: the present losses, and those at the last drawing of the lists.
+  /// Programs: draws all lists, by the present losses or by those of the last time; the weights of a step's rays; its losses.
+  void draw(Ops& ops) const;
+  void draw_again(Ops& ops) const;
+  void weigh(Ops& ops, const Handle<int32_t>& numbers, const Handle<float>& weight) const;
+  void learn(Ops& ops, const Handle<int32_t>& numbers, const Handle<float>& losses) const;
+
+  /// Returns the state for a checkpoint: the present losses, and those at the last drawing of the lists.
   std::vector<TensorView> state() const;
-  /// Restores the lists as they were last drawn, after state() was read into.
-  void draw_again(uint64_t seed, uint64_t turn);
+
+  // Tensors of the lists: [views,kList].
+  Handle<int32_t> pixels, blocks;
+  Handle<float> weights;
 
  private:
-  struct Seen {  // a view
-    int64_t pixels = 0;
-    const std::vector<int32_t>* listed = nullptr;  // those with a ray; null: all
-    int64_t first_block = 0, blocks = 0;
-    double mean = 1, sum = 0;  // of the remembered losses of blocks; of all pixels' losses
-  };
-  float loss_of(const Seen& seen, int64_t block) const;
-  int64_t pixels_in(const Seen& seen, int64_t block) const;
-  void sum_up(Seen& seen) const;
-
-  double share_;
-  std::vector<Seen> views_;
-  std::vector<float> losses_, drawn_by_;  // by block; negative: unknown
-  std::vector<int32_t> pixels_, blocks_;  // [views, kList]
-  std::vector<float> weights_;            // [views, kList]
+  int64_t views_, before_ = 0;
+  float share_;
+  std::vector<int64_t> own_places_;  // as error_map_draw takes them
+  Array<float> losses_, drawn_by_;   // by block; negative: unknown
+  ViewTensors tensors_of_views_;
+  Count rays_;
+  Handle<uint32_t> key_;
+  Handle<float> constants_;  // the share, and a 1
+  Handle<int64_t> places_;
+  Handle<float> now_, then_;  // losses_, drawn_by_
+  Handle<int32_t> block_;     // of each ray
 };
-
-/// Origin of a ray of draw_rays: the view, and the place in its list of pixels.
-struct DrawnPixel {
-  int64_t view, place;
-};
-DrawnPixel drawn_pixel(const uint32_t seed[2], const uint32_t step[2], int64_t ray, int64_t views,
-                       int64_t places);
 
 }  // namespace klab

@@ -6,6 +6,9 @@
 #include "labs/radiance/train/trainer.h"
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
+#include "reference/error_map_draw/error_map_draw.h"
+#include "reference/error_map_learn/error_map_learn.h"
+#include "reference/error_map_weigh/error_map_weigh.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 
@@ -32,6 +35,15 @@ std::vector<PlannedCall> loss_calls(const Config& c, int cascades, int64_t rays,
   return calls;
 }
 
+/// Returns the calls for drawing pixels by their error, of a hundred pictures of 400x400.
+std::vector<PlannedCall> error_map_calls(int64_t rays) {
+  constexpr int64_t views = 100, blocks = views * 400 * 400 / ErrorMapDraw::kBlock, list = ErrorMap::kList;
+  return {planned<ErrorMapDraw>({.views = views, .blocks = blocks, .listed = 0, .list = list},
+                                fmt::format("{} views", views), 1.0 / 16),
+          planned<ErrorMapWeigh>({.rays = rays, .views = views, .list = list}, fmt::format("{} rays", rays)),
+          planned<ErrorMapLearn>({.rays = rays, .blocks = blocks}, fmt::format("{} rays", rays))};
+}
+
 }  // namespace
 
 std::vector<PlannedCall> training_calls(const Config& c, int cascades, const StepFormats& formats,
@@ -43,6 +55,7 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
   };
   const std::string all = fmt::format("{} samples", samples);
   add(loss_calls(c, cascades, rays, samples));
+  if (c.sampling == "error") add(error_map_calls(rays));
   add({planned<CompositeBwd>({.rays = rays, .samples = samples}, fmt::format("{} of {} rays", all, rays)),
        planned<MlpBwd>(color_shape(c, samples), all), planned<MlpBwd>(density_shape(c, samples), all),
        planned_scatter(c, cascades, samples, all)});

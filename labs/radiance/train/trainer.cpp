@@ -108,6 +108,8 @@ void Trainer::build() {
   memory_ = std::make_unique<Memory>(backend_);
   programs_ = std::make_unique<TrainStep>(*memory_, config_, scene_.cascades, view_data(), sizes_, formats_,
                                           step_part());
+  if (errors_)
+    errors_->declare(*memory_, programs_->views, view_data_of(scene_, pool_).listed, programs_->rays);
   ops_ = std::make_unique<RunOps>(*memory_);
 }
 
@@ -177,11 +179,11 @@ StepReport Trainer::loss_and_gradient() {
   memory_->write(programs_->numbers, &n, sizeof n);
   memory_->set(programs_->rays, n.rays);
   draw_pixels();
-  run_loss(n, profile_);
+  run_loss(profile_);
   memory_->read(&n, programs_->numbers, sizeof n);
   lost_ += {.numbers = n.lost[0], .to_zero = n.lost[1], .infinite = n.lost[2]};
   drawn_ = n.rays;
-  learn_errors(n);
+  learn_errors();
   whole_ = n.whole;
   colored_ = !fused(plan_) || !TrainStep::fusable(config_);
   StepReport report;

@@ -126,11 +126,11 @@ class Trainer : public FieldTrainer {
   std::vector<float> look_at_batch();
   void clear_gradients();
   ViewData view_data() const;
-  void run_loss(const StepNumbers& numbers, Profile& profile);
+  void run_loss(Profile& profile);
+  void draw_lists(int64_t turn, bool again);
   void draw_pixels();
   void draw_pixels_again();
-  void write_pixels();
-  void learn_errors(const StepNumbers& after);
+  void learn_errors();
   TableEntries table_entries();
   void optimize(double progress);
   std::string not_finite(const StepNumbers& after) const;

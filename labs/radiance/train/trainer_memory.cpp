@@ -47,9 +47,10 @@ void Trainer::load_views() {
   memory_->allocate();
   views.write(*memory_);
   if (pool_ != nullptr) turns_loaded_ = pool_->turns();
-  if (pixels_drawn_ >= 0) write_pixels();
+  if (errors_) errors_->write(*memory_);
   t.fill_ones(*memory_);
   memory_->push();
+  if (pixels_drawn_ >= 0) draw_lists(pixels_drawn_, true);
   const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
   memory_->write(t.occupied, &occupied, sizeof occupied);
 }

@@ -51,7 +51,7 @@ std::vector<float> Trainer::look_at_batch() {
   memory_->write(programs_->numbers, &n, sizeof n);
   memory_->set(programs_->rays, n.rays);
   draw_pixels();
-  run_loss(n, aside);
+  run_loss(aside);
   drawn_ = n.rays;
   memory_->read(&n, programs_->numbers, sizeof n);
   whole_ = n.whole;
