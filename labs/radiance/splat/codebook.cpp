@@ -78,7 +78,7 @@ Codebook Codebook::of(std::vector<float> numbers) {
   Codebook out;
   constexpr size_t k = 256;
   std::vector<float> different = numbers;
-  different.erase(std::ranges::unique(different).begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
   if (different.size() <= k) {
     out.values.fill(different.back());
     std::ranges::copy(different, out.values.begin());
