@@ -40,14 +40,13 @@ struct ErrorMapDraw {
     Shape shape;
     const uint32_t* key;  // [2] u32 of the random numbers, low word first
     const T* share;       // [1] f32 in [0,1): of the draws that follow the map
-    const int64_t*
-        places;  // [views,4] i64: pixels with a ray, at least 1; where they are listed, or -1: all have one; first block,
-        // blocks
-    const int32_t* seen;  // [listed] i32: pixels of a view that have a ray
-    const T* losses;      // [blocks] f32, negative: unknown
-    int32_t* pixels;      // [views,list] i32, written (=)
-    int32_t* blocks;      // [views,list] i32: that of the pixel, written (=)
-    T* weights;           // [views,list] f32, written (=)
+    /// Pixels with a ray, at least 1; where they are listed, or -1: all have one; first block, blocks.
+    const int64_t* places;  // [views,4] i64
+    const int32_t* seen;    // [listed] i32: pixels of a view that have a ray
+    const T* losses;        // [blocks] f32, negative: unknown
+    int32_t* pixels;        // [views,list] i32, written (=)
+    int32_t* blocks;        // [views,list] i32: that of the pixel, written (=)
+    T* weights;             // [views,list] f32, written (=)
   };
 
   static void tensors(auto& args, auto&& visit) {
