@@ -18,7 +18,7 @@
 
 namespace klab {
 
-/// Whether races can be looked for in this build: not under a sanitizer of its own.
+/// Whether races can be looked for in this build: GCC's, without a sanitizer of its own.
 bool races_are_watched();
 
 /// Loads the watched forms of klab's own rungs where the variable KLAB_WATCHED_RUNGS names their module (target klab_cpu_watched).
