@@ -58,7 +58,7 @@ class Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
-// A spinning lock: pthread_mutex_lock() comes to this file.
+// A spinning lock: pthread_mutex_lock() calls functions of this file.
 class Spin {
  public:
   void lock() {

@@ -46,7 +46,7 @@ class RaceWatch {
   std::optional<ThreadRace> first() const;
 };
 
-/// A parallel region (harness/check/thread_watch.cpp), made by the thread that begins it. Does nothing while nobody watches.
+/// A parallel region (harness/check/thread_watch.cpp), made by the thread that begins it. Does nothing where there is no watch.
 class RegionClock {
  public:
   RegionClock();
@@ -75,7 +75,7 @@ class RegionMember {
 };
 
 /// A thread as it is started: what the thread that starts it knows, handed to the new one, and what it knew at its end, handed to
-/// the one that joins it. Null while nobody watches.
+/// the one that joins it. Null where there is no watch.
 struct ThreadClock;
 ThreadClock* clock_for_thread();
 void begin_thread(ThreadClock* clock);
@@ -83,7 +83,7 @@ void end_thread(ThreadClock* clock);
 void thread_started(pthread_t thread, ThreadClock* clock);
 void thread_joined(pthread_t thread);
 
-// For the functions that order threads (harness/check/thread_order.cpp). They do nothing while nobody watches.
+// For the functions that order threads (harness/check/thread_order.cpp). They do nothing where there is no watch.
 
 /// What this thread has done comes before what others do once they have acquired the same thing.
 void releases(const void* thing);

@@ -18,7 +18,7 @@ class HostThreads {
   virtual void fence() = 0;
 };
 
-/// Who listens; null: nobody.
+/// The listener, or null.
 extern constinit std::atomic<HostThreads*> host_threads;
 inline HostThreads* listening() { return host_threads.load(std::memory_order_relaxed); }
 

@@ -140,7 +140,7 @@ class Compilation {
       command.push_back("-g1");
       take_headers_of_steps(command);
     }
-    // One access of the source is one of the object, as nearly as GCC does it, and each comes to harness/simt/hooks.cpp.
+    // One access of the source is one of the object, as nearly as GCC does it, and each calls harness/simt/hooks.cpp.
     if (form == Built::cpu_watched)
       command.insert(command.end(), {"-O1", "-g1", "-fsanitize=thread", "-Wno-tsan", "-fno-tree-vectorize",
                                      "-DKLAB_CPU_WATCHED=1"});

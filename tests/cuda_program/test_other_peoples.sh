@@ -50,7 +50,8 @@ for file in "${files[@]}"; do
       [[ $code -eq 2 ]] || fail "$name: exit code $code, not 2"
       grep -qF -e "${wanted#// refused: }" "$tmp/$name.out" || { cat "$tmp/$name.out"; fail "$name: no '${wanted#// refused: }'"; }
       line=$(grep -n "// found" "$file" | head -n 1 | cut -d: -f1)
-      [[ -z $line ]] || grep -qF -e "$name.cu:$line:" "$tmp/$name.out" || { cat "$tmp/$name.out"; fail "$name: line $line is not named"; } ;;
+      if [[ -z $line ]]; then continue; fi
+      grep -qF -e "$name.cu:$line:" "$tmp/$name.out" || { cat "$tmp/$name.out"; fail "$name: line $line is not named"; } ;;
     *) fail "$name says nothing of what is wanted" ;;
   esac
 done

@@ -1,5 +1,5 @@
-// Draws training pixels in proportion to their loss, weighted so that the expected gradient is that of all pixels alike. Of each
-// block of a view's pixels the map remembers the mean loss of those that were drawn. From time to time error_map_draw draws a list
+// Draws training pixels in proportion to their loss, weighted so that the expected gradient is that of all pixels alike. The
+// map remembers the mean loss of the drawn pixels of each block of a view. From time to time error_map_draw draws a list
 // for each view, from which draw_rays draws evenly; error_map_weigh weighs the rays, and error_map_learn takes over their losses.
 #pragma once
 

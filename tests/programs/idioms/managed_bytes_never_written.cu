@@ -1,4 +1,4 @@
-// wrong: which nobody has written
+// wrong: has written
 // The host sets the first bytes of managed memory, and adds up all.
 #include <cstdio>
 int main() {
