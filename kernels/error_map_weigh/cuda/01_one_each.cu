@@ -1,7 +1,7 @@
 // error_map_weigh.cuda.01_one_each: one thread per ray.
 //
 // CHANGE   the loop over rays spread over threads.
-// EXPECT   two scattered requests a warp, of 32 sectors each; the lists stay in the second-level cache.
+// EXPECT   two scattered requests a warp, 64 sectors in all; the lists stay in the L2 cache.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "kernels/common/philox.h"
