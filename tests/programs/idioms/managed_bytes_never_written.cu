@@ -1,4 +1,4 @@
-// wrong: has written
+// wrong: uninitialized memory in host code
 // The host sets the first bytes of managed memory, and adds up all.
 #include <cstdio>
 int main() {
