@@ -35,7 +35,7 @@ void add_launches(const CountedRun& run, std::map<std::string, int64_t>& counts)
 }  // namespace
 
 std::string place_in_tree(const std::string& file) {
-  for (const char* room : {"kernels/", "tests/", "harness/"})
+  for (const char* room : {"kernels/", "tests/", "harness/", "reference/"})
     if (const size_t at = file.rfind(room); at != std::string::npos) return file.substr(at);
   return file;
 }
