@@ -1,8 +1,8 @@
 // Races between the threads of a CPU variant: two accesses to the same bytes by different threads, one of them at least a write,
 // that nothing orders. They are found whether or not the threads met in this run.
 //
-// The variant is compiled a second time as -fsanitize=thread has it, and the accesses come to this file (harness/simt/hooks.cpp)
-// in place of a sanitizer's library. Each thread has a clock for each thread (Lamport, CACM 21(7), 1978; Mattern 1989): a parallel
+// The variant is compiled a second time with -fsanitize=thread, without the sanitizer's library: each access calls this file
+// (through harness/simt/hooks.cpp). Each thread has a clock for each thread (Lamport, CACM 21(7), 1978; Mattern 1989): a parallel
 // region, a barrier, a lock, an atomic operation that releases or acquires, a thread's start and end pass clocks on, and an access
 // is compared with the last eight to the same eight bytes, as in Serebryany and Iskhodzhanov, "ThreadSanitizer", WBIA 2009. GCC's
 // libgomp is not instrumented, so what orders a team is seen where its functions are entered.

@@ -1,10 +1,10 @@
 #include "harness/cli/markdown.h"
 
-#include <md4c.h>
-
 #include <algorithm>
 #include <sstream>
 #include <string_view>
+
+#include "harness/cli/markdown_events.h"
 
 namespace klab {
 namespace {
@@ -90,17 +90,7 @@ class Typesetter {
       : hints_(how.hints), width_(std::min(how.width, 88)), on_(on) {}
 
   std::string run(const std::string& markdown) {
-    // md4c would skip the contents of HTML blocks. As spans, tags and text are both delivered.
-    MD_PARSER parser{};
-    parser.flags = MD_FLAG_TABLES | MD_FLAG_NOHTMLBLOCKS | MD_FLAG_NOINDENTEDCODEBLOCKS;
-    parser.enter_block = [](MD_BLOCKTYPE t, void* d, void* self) { return of(self).enter(t, d); };
-    parser.leave_block = [](MD_BLOCKTYPE t, void* d, void* self) { return of(self).leave(t, d); };
-    parser.enter_span = [](MD_SPANTYPE t, void* d, void* self) { return of(self).span(t, d, true); };
-    parser.leave_span = [](MD_SPANTYPE t, void* d, void* self) { return of(self).span(t, d, false); };
-    parser.text = [](MD_TEXTTYPE t, const MD_CHAR* s, MD_SIZE n, void* self) {
-      return of(self).text(t, {s, n});
-    };
-    md_parse(markdown.data(), MD_SIZE(markdown.size()), &parser, this);
+    read_markdown(markdown, *this, MD_FLAG_NOINDENTEDCODEBLOCKS);
     paragraph();
     while (out_.ends_with("\n\n")) out_.pop_back();
     return out_;
@@ -114,7 +104,8 @@ class Typesetter {
     int indent;
   };
 
-  static Typesetter& of(void* self) { return *static_cast<Typesetter*>(self); }
+  template <class Reader>
+  friend void klab::read_markdown(const std::string&, Reader&, unsigned);
 
   void put(const std::string& text) {
     if (folded_ == 0) out_ += text;

@@ -14,23 +14,13 @@
 #include "labs/radiance/splat/webp_picture.h"
 #include "labs/radiance/splat/zip_file.h"
 #include "tests/radiance/colmap_folder.h"
+#include "tests/radiance/varied_gaussians.h"
 
 namespace klab {
 namespace {
 
 using nlohmann::json;
 using ZipFiles = std::map<std::string, std::vector<uint8_t>>;
-
-GaussianSet set_for_sog(int64_t n, int degree) {
-  GaussianSet set = random_gaussians(n, degree, 5);
-  for (size_t i = 0; i < set.coefficients.size(); ++i) set.coefficients[i] = 0.5F * std::sin(float(3 * i));
-  for (size_t i = 0; i < size_t(n); ++i) {
-    set.opacity_raw[i] = 0.4F * float(i % 9) - 1.5F;
-    for (size_t k = 0; k < 3; ++k) set.log_scale[k * size_t(n) + i] += 0.2F * float((i + k) % 5);
-    for (size_t k = 0; k < 4; ++k) set.quaternion[k * size_t(n) + i] = std::sin(float(5 * i + 2 * k + 1));
-  }
-  return set;
-}
 
 class Sog : public ::testing::Test {
  protected:
@@ -64,7 +54,7 @@ TEST_F(Sog, WithoutLibwebpThePackageIsNamed) {
   if (has_webp()) GTEST_SKIP() << "klab was built with libwebp";
   EXPECT_EQ(refused_bytes("PK"), "libwebp-dev");
   try {
-    save_gaussians(folder / "y.sog", set_for_sog(5, 0), {});
+    save_gaussians(folder / "y.sog", varied_set(5, 0), {});
     ADD_FAILURE() << "written";
   } catch (const Refused& e) {
     EXPECT_EQ(e.field(), "libwebp-dev");
@@ -80,7 +70,7 @@ TEST_F(Sog, GaussiansAreReadAsTheyWereWritten) {
                          .origin = {}};
   for (const int degree : {0, 1, 3}) {
     constexpr int64_t n = 700;
-    const GaussianSet set = set_for_sog(n, degree), there = in_world(set, place);
+    const GaussianSet set = varied_set(n, degree), there = in_world(set, place);
     save_gaussians(folder / "a.sog", set, place);
     GaussianSet read = in_world(load_gaussians(folder / "a.sog", place), place);
     ASSERT_EQ(read.n, n);
@@ -124,7 +114,7 @@ TEST_F(Sog, GaussiansAreReadAsTheyWereWritten) {
 
 TEST_F(Sog, RefusesDamagedAndForeignFiles) {
   if (!has_webp()) GTEST_SKIP() << "klab was built without libwebp-dev";
-  save_gaussians(folder / "a.sog", set_for_sog(30, 1), {});
+  save_gaussians(folder / "a.sog", varied_set(30, 1), {});
   std::ifstream in(folder / "a.sog", std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
   for (size_t at = 0; at < whole.size(); at += 1 + whole.size() / 40)

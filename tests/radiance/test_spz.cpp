@@ -10,6 +10,7 @@
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/spz.h"
 #include "tests/radiance/colmap_folder.h"
+#include "tests/radiance/varied_gaussians.h"
 
 namespace klab {
 namespace {
@@ -18,17 +19,6 @@ const WorldPlace kTurnedPlace{.scale = 0.25F,
                               .offset = {0.5F, 0.25F, 0.75F},
                               .turn = {0.36F, 0.48F, -0.8F, -0.8F, 0.6F, 0, 0.48F, 0.64F, 0.6F},
                               .origin = {1000, -2000, 30}};
-
-GaussianSet varied_set(int64_t n, int degree) {
-  GaussianSet set = random_gaussians(n, degree, 5);
-  for (size_t i = 0; i < set.coefficients.size(); ++i) set.coefficients[i] = 0.5F * std::sin(float(3 * i));
-  for (size_t i = 0; i < size_t(n); ++i) {
-    set.opacity_raw[i] = 0.4F * float(i % 9) - 1.5F;
-    for (size_t k = 0; k < 3; ++k) set.log_scale[k * size_t(n) + i] += 0.2F * float((i + k) % 5);
-    for (size_t k = 0; k < 4; ++k) set.quaternion[k * size_t(n) + i] = std::sin(float(5 * i + 2 * k + 1));
-  }
-  return set;
-}
 
 std::string gzip_of(const std::string& bytes) {
   z_stream stream{};

@@ -1,13 +1,13 @@
 #include "harness/cli/site/page_markdown.h"
 
 #include <fmt/format.h>
-#include <md4c.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <string_view>
 
+#include "harness/cli/markdown_events.h"
 #include "harness/report/ladder_view.h"
 
 namespace klab {
@@ -24,24 +24,16 @@ class PageRenderer {
   }
 
   RenderedPage run(const std::string& markdown) {
-    // md4c would pass HTML blocks on unread. As spans, the Markdown in folded hints is read as well.
-    MD_PARSER parser{};
-    parser.flags = MD_FLAG_TABLES | MD_FLAG_NOHTMLBLOCKS;
-    parser.enter_block = [](MD_BLOCKTYPE t, void* d, void* self) { return of(self).enter(t, d); };
-    parser.leave_block = [](MD_BLOCKTYPE t, void* d, void* self) { return of(self).leave(t, d); };
-    parser.enter_span = [](MD_SPANTYPE t, void* d, void* self) { return of(self).span(t, d, true); };
-    parser.leave_span = [](MD_SPANTYPE t, void* d, void* self) { return of(self).span(t, d, false); };
-    parser.text = [](MD_TEXTTYPE t, const MD_CHAR* s, MD_SIZE n, void* self) {
-      return of(self).text(t, {s, n});
-    };
-    md_parse(markdown.data(), MD_SIZE(markdown.size()), &parser, this);
+    read_markdown(markdown, *this);
     return std::move(page_);
   }
 
  private:
   enum class Paragraph { none, wanted, open };
 
-  static PageRenderer& of(void* self) { return *static_cast<PageRenderer*>(self); }
+  template <class Reader>
+  friend void klab::read_markdown(const std::string&, Reader&, unsigned);
+
   static std::string text_of(const MD_ATTRIBUTE& a) { return {a.text, a.size}; }
 
   void put(std::string_view html) { page_.html += html; }

@@ -90,7 +90,7 @@ class SnapshotReader {
       refuse(key, fmt::format("has no \"{}\", which snapshots of instant-ngp have", key));
     return *at;
   }
-  /// Returns a number, or what it is where it is missing.
+  /// Returns a number of the file, or `missing` if the file has none.
   template <class Number>
   Number number(const json& in, const char* key, Range range, std::optional<Number> missing = {}) const {
     if (missing && (!in.is_object() || !in.contains(key))) return *missing;

@@ -1,5 +1,5 @@
 // wrong: uninitialized memory in host code
-// Flags that no thread has set come to the host, which reads one by one.
+// A kernel copies flags that it never set to the host, which reads each of them.
 #include <cstdio>
 __global__ void mark(const int* x, bool* marked) {
   bool mine[8];
