@@ -22,7 +22,7 @@ namespace klab {
 bool races_are_watched();
 
 /// Loads the watched forms of klab's own rungs where the variable KLAB_WATCHED_RUNGS names their module (target klab_cpu_watched).
-/// Throws std::runtime_error if it cannot be loaded.
+/// Throws std::invalid_argument if it cannot be loaded.
 void load_watched_rungs();
 
 struct ThreadRace {

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include "harness/check/detectors.h"
@@ -24,9 +25,18 @@ std::string did(const ThreadRace::Side& side) {
 
 void load_watched_rungs() {
   static const bool done = [] {
-    if (const char* path = std::getenv("KLAB_WATCHED_RUNGS");
-        path != nullptr && *path != '\0' && races_are_watched())
+    const char* path = std::getenv("KLAB_WATCHED_RUNGS");
+    if (path == nullptr || *path == '\0') return true;
+    const std::string remedy =
+        ": build the target klab_cpu_watched and name its module, or leave the variable unset";
+    if (!races_are_watched())
+      throw std::invalid_argument(
+          "KLAB_WATCHED_RUNGS: threads are watched by a klab that GCC has built without sanitizers");
+    try {
       simt::load_module(path, false);
+    } catch (const std::runtime_error& e) {
+      throw std::invalid_argument(std::string("KLAB_WATCHED_RUNGS: ") + e.what() + remedy);
+    }
     return true;
   }();
   static_cast<void>(done);

@@ -117,6 +117,13 @@ void register_variant(Variant variant) {
                                    [&](const Variant& a, const Variant& b) { return key(a) < key(b); });
   if (at != list.end() && at->id == variant.id) {
     if (join(*at, variant)) return;
+    if (bool(at->watched) != bool(variant.watched) && at->file == variant.file) {
+      std::fprintf(stderr,
+                   "klab: the watched form of %s is of another version (line %d, not %d): build the target "
+                   "klab_cpu_watched again.\n",
+                   variant.id.c_str(), variant.line, at->line);
+      std::exit(2);
+    }
     std::fprintf(stderr, "klab: two variants are called %s:\n  %s:%d\n  %s:%d\nRename one of the files.\n",
                  variant.id.c_str(), at->file.c_str(), at->line, variant.file.c_str(), variant.line);
     std::exit(2);

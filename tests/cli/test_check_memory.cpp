@@ -259,9 +259,10 @@ TEST_F(Memory, RemembersNothingOfUnknownCode) {
 }
 
 /// What the program prints, with what it writes to standard error, and its exit code.
-std::pair<std::string, int> check_says(const fs::path& cache, const std::string& options) {
+std::pair<std::string, int> check_says(const fs::path& cache, const std::string& options,
+                                       const std::string& variables = "") {
   const std::string command =
-      "XDG_CACHE_HOME=" + cache.string() + " " KLAB_PROGRAM " check " + options + " 2>&1";
+      variables + " XDG_CACHE_HOME=" + cache.string() + " " KLAB_PROGRAM " check " + options + " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   std::array<char, 4096> part{};
@@ -295,6 +296,15 @@ TEST(CheckRemember, ChecksWhereNothingCanBeWritten) {
   const auto [text, code] = check_says("/proc/1", "vector_add.cpu --shape=7 --remember");
   EXPECT_EQ(code, 0) << text;
   EXPECT_NE(text.find("klab: what passed is not remembered: /proc/1/klab"), std::string::npos) << text;
+}
+
+TEST(CheckWatched, RefusesAModuleThatIsMissingAndBlamesNoVariant) {
+  const ScratchFolder folder;
+  const auto [text, code] =
+      check_says(folder.path(), "vector_add.cpu --shape=7", "KLAB_WATCHED_RUNGS=/none/rungs.so");
+  EXPECT_EQ(code, 2) << text;
+  EXPECT_NE(text.find("KLAB_WATCHED_RUNGS: cannot load /none/rungs.so"), std::string::npos) << text;
+  EXPECT_EQ(text.find("vector_add.cpu"), std::string::npos) << text;
 }
 
 TEST(CheckRemember, RefusesWhatItCannotKnow) {

@@ -9,6 +9,7 @@
 #include "harness/check/check.h"
 #include "harness/check/failure_json.h"
 #include "harness/check/failure_text.h"
+#include "harness/check/thread_races.h"
 #include "harness/cli/boundary_run.h"
 #include "harness/cli/check_apart.h"
 #include "harness/cli/check_memory.h"
@@ -100,6 +101,7 @@ int answer(const Options& o) {
 }
 
 int run(const Options& o) {
+  load_watched_rungs();  // here, so that no variant is blamed for a module that is missing
   if (!o.notes.empty()) return answer(o);
   if (!o.mutants.empty()) {
     if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart || o.remember || o.boundaries)
