@@ -13,7 +13,7 @@ mode=$1 root=$2 builds=$3
 shift 3
 cores=$(nproc 2>/dev/null || echo 1)
 most_seconds=280  # of `fast`: five minutes with a reserve for starting
-ran=0 failed=0 skipped=0 before=0
+ran=0 failed=0 skipped=0 before=0 reports=
 
 say() { printf 'klab: %s\n' "$*" >&2; }
 digest() { sha256sum | cut -c1-32; }
@@ -50,6 +50,27 @@ key_of() {  # name of a test
   esac
 }
 
+# failures_of LOG BUILD: of each failed test the end of what it printed. Shown again below all else, since it is often the end of a long
+# output that is kept or read.
+failures_of() {
+  awk -v build="$2" -v most=40 '
+    function show(  i) {
+      if (name == "") return
+      while (n > 0 && line[n] ~ /^[ \t]*$/) n--
+      printf "\n== %s (%s)%s\n", name, build, (n > most ? ", the last " most " lines:" : ":")
+      for (i = n > most ? n - most + 1 : 1; i <= n; i++) print "  " line[i]
+      name = ""
+    }
+    /^ *[0-9]+\/[0-9]+ +Test +#[0-9]+: / {
+      show()
+      if ($0 ~ /\*\*\*(Failed|Timeout|Exception|Not Run)|Subprocess/) { match($0, /#[0-9]+: [^ ]+/); name = substr($0, RSTART, RLENGTH); sub(/^#[0-9]+: /, "", name); n = 0 }
+      next
+    }
+    /^ *Start +[0-9]+: |^[0-9]+% tests passed/ { show(); next }
+    name != "" { line[++n] = $0 }
+    END { show() }' "$1"
+}
+
 # run DIR CTEST_ARGUMENTS...: runs what has not passed before there.
 run() {
   local dir=$1 list name number chosen passed=$1/passed.txt log=$1/ctest.log
@@ -84,6 +105,7 @@ run() {
   local code=${PIPESTATUS[0]}
   ran=$((ran + $(grep -cE '   Passed +[0-9.]+ sec' "$log")))
   skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log")))
+  reports+=$(failures_of "$log" "${dir##*/}")
   failed=$((failed + $(grep -cE ' Test +#[0-9]+: .*(\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception|\*\*\*Not Run|Subprocess)' "$log")))
   [[ $code -eq 0 || $failed -gt 0 ]] || failed=$((failed + 1))
   return "$code"
@@ -192,6 +214,7 @@ if [[ $mode == all && $sanitized == whole && $# -eq 0 ]]; then
     say "tests/sanitized_commit names this commit now: commit that file"
   fi
 fi
+[[ -z $reports ]] || printf 'What the failed tests said:\n%s\n' "$reports"
 [[ $before -eq 0 ]] || echo "passed before: $before"
 echo "$ran passed, $failed failed, $skipped skipped"
 [[ $code -eq 0 ]] || exit 1

@@ -114,7 +114,7 @@ void use_threads(int threads) {
   if (!threads_are_watched() || openmp.alive == threads - 1) return;
   // Not within a parallel region; elsewhere the pool ends, and the next region makes one of that size.
   if (omp_in_parallel() || omp_pause_resource_all(omp_pause_hard) != 0) return;
-  wait_until(0.1, [] { return openmp.alive == 0; });
+  wait_until(2, [] { return openmp.alive == 0; });
   if (threads == 1) return;
 #pragma omp parallel num_threads(threads)
   __asm__ volatile("");  // an empty region would be left out
@@ -149,7 +149,7 @@ std::string ThreadWatch::too_many() const {
   // A pool that shrinks and grows again starts threads in the place of those that end, which may not have ended yet.
   const int most = std::max(pool_before_, asked_ - 1);
   const auto pool = [&] { return openmp.peak - (openmp.ended - pool_ended_before_); };
-  if (openmp.peak > most) wait_until(0.01, [&] { return pool() <= most; });
+  if (openmp.peak > most) wait_until(2, [&] { return pool() <= most; });
   const int team = openmp.peak > most && pool() > most ? openmp.peak + 1 : 0;
   // One that only waits for those that it has started does not count. It works if it takes a good part of what they take, and
   // more than starting and waiting for them costs.

@@ -49,7 +49,7 @@ fi
 code=0
 for i in $(tr , ' ' <"$file" | cut -d' ' -f4-); do
   echo "ran ${PWD##*/} ${names[i]}" >>"$FAKE/ran"
-  if [[ ${names[i]} == "${FAKE_FAILS:-}" ]]; then echo "1/3 Test #$i: ${names[i]} ......***Failed    0.01 sec"; code=8
+  if [[ ${names[i]} == "${FAKE_FAILS:-}" ]]; then echo "1/3 Test #$i: ${names[i]} ......***Failed    0.01 sec"; seq -f "said in line %g" 60; code=8
   elif [[ ${names[i]} == "${FAKE_SKIPS:-}" ]]; then echo "1/3 Test #$i: ${names[i]} ......***Skipped    0.01 sec"
   else echo "1/3 Test #$i: ${names[i]} ......   Passed    0.01 sec"; fi
 done
@@ -70,9 +70,15 @@ call() {  # [VAR=value...] -- mode: runs run.sh, sets code, out, ran
 call FAKE_FAILS=records.B.Works FAKE_SKIPS=tree.Rule -- default
 [[ $code -eq 1 ]] || fail "a failed test: exit code $code"
 expect "counts" "$out" "1 passed, 1 failed, 1 skipped"
+after=${out#*What the failed tests said:}
+expect "which test failed is said at the end" "$after" "== records.B.Works (release), the last 40 lines:"
+expect "and how its output ends" "$after" "said in line 60"
+expect_not "but not the whole of it" "$after" "said in line 20"
+expect_not "nor what the next test said" "$after" tree.Rule
 call -- default
 [[ $code -eq 0 ]] || fail "mended: exit code $code ($out)"
 expect_not "what passed is not run again" "$ran" core.A.Works
+expect_not "nothing failed" "$out" "failed tests said"
 expect "it is listed" "$out" "passed before: core (1)"
 expect "what failed is run again" "$ran" "records.B.Works"
 expect "what was skipped is run again" "$ran" "tree.Rule"
