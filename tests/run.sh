@@ -4,6 +4,7 @@
 #   MODE default  all but those marked `long`
 #   MODE all      every test, and nothing is taken as passed before; on a clean checkout, a green run of the sanitized tests moves
 #                 tests/sanitized_commit
+#   MODE sanitized  that second half of `all` without the first
 #   MODE fast     those nearest to what changed, at most five minutes of processor time
 #
 # A test that passed with the same programs, files, data and machine is not run again: it is listed as `passed before`. What
@@ -77,7 +78,7 @@ run() {
   shift
   keys "$dir"
   touch "$passed"
-  [[ $mode != all ]] || : >"$passed"
+  [[ $mode != all && $mode != sanitized ]] || : >"$passed"
   list=$(cd "$dir" && ctest -N "$@" | sed -nE 's/^ *Test +#([0-9]+): (.*)$/\1 \2/p')
   [[ -n $list ]] || { say "no tests were found in $dir: the build is incomplete"; return 2; }
   if [[ $mode == fast ]]; then list=$(nearest "$dir" "$list"); fi
@@ -195,9 +196,10 @@ if command -v flock >/dev/null && ! flock -n 8; then
   flock 8
 fi
 labels=(-LE '^long$') sanitized=
-[[ $mode != all ]] || labels=()
+[[ $mode != all && $mode != sanitized ]] || labels=()
 code=0
-run "$builds/release" "${labels[@]}" "$@" || code=$?
+[[ $mode == sanitized ]] || run "$builds/release" "${labels[@]}" "$@" || code=$?
+[[ $mode != sanitized || -f $builds/asan/build.ninja ]] || { say "there is no sanitized build in $builds: ./klab test --sanitized makes it"; exit 2; }
 if [[ $mode == fast ]]; then check_changed_ops || code=1; fi
 if [[ $mode != fast && $code -ne 2 && -f $builds/asan/build.ninja ]]; then
   echo "Under the sanitizers:"
@@ -205,7 +207,7 @@ if [[ $mode != fast && $code -ne 2 && -f $builds/asan/build.ninja ]]; then
 fi
 
 # A failure without sanitizers says nothing about what they saw. Tests that were picked by arguments are not the whole.
-if [[ $mode == all && $sanitized == whole && $# -eq 0 ]]; then
+if [[ ($mode == all || $mode == sanitized) && $sanitized == whole && $# -eq 0 ]]; then
   cd "$root" || exit 2
   if [[ $(git rev-parse --show-toplevel 2>/dev/null) != "$root" ]]; then say "this is no git checkout: no commit was noted as sanitized"
   elif [[ -n $(git status --porcelain) ]]; then say "the checkout has changes that are not committed: tests/sanitized_commit stays as it is"

@@ -340,6 +340,8 @@ expect "another change is configured" "$(cat "$log")" "-DKLAB_SANITIZE=op:matmul
 call -- test --all
 expect "all" "$out" "run.sh <all>"
 expect "all of it is sanitized" "$(cat "$log")" "-DKLAB_SANITIZE=all"
+call -- test --sanitized
+expect "the sanitized half alone" "$out" "run.sh <sanitized>"
 : >"$log"
 call -- test --fast
 expect "fast" "$out" "run.sh <fast>"

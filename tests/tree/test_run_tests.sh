@@ -98,6 +98,9 @@ call -- all
 expect "--all forgets" "$ran" core.A.Works
 
 # The sanitizer build: only where it was made, and in the sum.
+call -- sanitized
+[[ $code -eq 2 && $(wc -l <<<"$out") -eq 1 ]] || fail "no sanitized build: exit code $code, $out"
+expect "no sanitized build" "$out" "./klab test --sanitized makes it"
 : >"$builds/asan/build.ninja"
 call -- default
 expect "sanitized" "$ran" "ran asan core.A.Works"
@@ -109,6 +112,10 @@ call FAKE_FAILS=core.A.Works -- all
 call FAKE_FAILS=records.B.Works -- all
 [[ $code -eq 1 ]] || fail "--all with a failed test: exit code $code"
 [[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "a test that is not sanitized holds the commit back: $out"
+git checkout -q tests/sanitized_commit
+call -- sanitized
+[[ $(sort -u <<<"$ran") == "ran asan core.A.Works" ]] || fail "the sanitized half alone runs '$ran'"
+[[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "the sanitized half on a clean checkout does not move the commit: $out"
 git checkout -q tests/sanitized_commit
 call -- all
 [[ $(<tests/sanitized_commit) == "$(git rev-parse HEAD)" ]] || fail "--all on a clean checkout does not move the commit: $out"
