@@ -79,15 +79,12 @@ constexpr const char* kFrame =
 //               const hn::ScalableTag<float> d;   // the machine's widest vector; hn::Lanes(d) floats
 //             }
 //
-//             KLAB_SIMD_END(part);   // names the functions that the rest of the file calls
+//             KLAB_SIMD_ONCE(part);   // names the functions that the rest of the file calls
 //
 //             #if HWY_ONCE
-//             namespace klab {
-//             namespace {
 //             void run(const @contract::Args<float>& x) { HWY_DYNAMIC_DISPATCH(part)(x); }
 //             KLAB_VARIANT(@contract, {...});   // as below
-//             }  // namespace
-//             }  // namespace klab
+//             KLAB_SIMD_CLOSE();
 //             #endif
 //
 //           Of Highway 1.0's names, behind hn:: and with d first where it is asked for: LoadU, StoreU,

@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/activation_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(apply);
+KLAB_SIMD_ONCE(apply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ActivationBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(apply)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(ActivationBwd, {.run = run,
@@ -28,7 +25,5 @@ KLAB_VARIANT(ActivationBwd, {.run = run,
                              .forward = "01_naive",
                              .tiles = {16, 64},
                              .expect = {.shape = {1 << 23, activation::gelu}, .over_parent = 5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/activation_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(apply);
+KLAB_SIMD_ONCE(apply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ActivationBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -34,7 +31,5 @@ KLAB_VARIANT(ActivationBwd, {.run = run,
                              .forward = "01_naive",
                              .tiles = {16, 64},
                              .expect = {.shape = {1 << 23, activation::gelu}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -66,12 +66,9 @@ void apply(const ActivationBwd::Args<float>& x, int64_t i, int64_t end, bool str
   }
 }
 
-KLAB_SIMD_END(apply);
+KLAB_SIMD_ONCE(apply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ActivationBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -85,7 +82,5 @@ KLAB_VARIANT(ActivationBwd, {.run = run,
                              .forward = "01_naive",
                              .tiles = {16, 64},
                              .expect = {.shape = {1 << 23, activation::gelu}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of activation_bwd.cuda.01_one_each that 02_vectorized takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 __device__ __forceinline__ float logistic(float x) { return 1 / (1 + expf(-x)); }
 

@@ -17,19 +17,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/activation_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(apply);
+KLAB_SIMD_ONCE(apply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ActivationFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(apply)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(ActivationFwd, {.run = run,
                              .parent = "01_naive",
                              .tiles = {16, 64},
                              .expect = {.shape = {1 << 23, activation::gelu}, .over_parent = 5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/activation_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(apply);
+KLAB_SIMD_ONCE(apply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ActivationFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -34,7 +31,5 @@ KLAB_VARIANT(ActivationFwd, {.run = run,
                              .parent = "02_simd",
                              .tiles = {16, 64},
                              .expect = {.shape = {1 << 23, activation::gelu}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

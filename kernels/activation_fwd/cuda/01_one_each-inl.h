@@ -1,6 +1,4 @@
 // The part of activation_fwd.cuda.01_one_each that 02_vectorized takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 __device__ __forceinline__ float value(int64_t kind, float x) {
   switch (kind) {

@@ -1,6 +1,4 @@
 // The part of adam.cpu.03_simd that 05_threads and 06_prefetch take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// One step of `count` entries from i on, of those lanes where `live` holds. correct1, correct2: 1 - beta^step.
 template <class D, class V, class M>

@@ -67,12 +67,9 @@ HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end
 
 #include "kernels/adam/cpu/03_simd_groups-inl.h"
 
-KLAB_SIMD_END(small_groups, one_group, lanes);
+KLAB_SIMD_ONCE(small_groups, one_group, lanes);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Adam::Args<float>& x) {
   const auto [n, group, zero_percent] = x.shape;
   if (HWY_DYNAMIC_DISPATCH(lanes)() % group == 0) return HWY_DYNAMIC_DISPATCH(small_groups)(x, 0, n);
@@ -87,7 +84,5 @@ KLAB_VARIANT(Adam, {.run = run,
                     .parent = "02_fused",
                     .tiles = {16},
                     .expect = {.shape = {1 << 20, 2, 0}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

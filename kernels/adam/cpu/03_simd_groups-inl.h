@@ -1,6 +1,4 @@
 // The part of adam.cpu.03_simd that 05_threads, 06_prefetch and 08_whole_vectors take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void small_groups(const Adam::Args<float>& x, int64_t begin, int64_t end) {
   switch (x.shape.group) {

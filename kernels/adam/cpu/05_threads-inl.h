@@ -1,6 +1,4 @@
 // The part of adam.cpu.05_threads that 06_prefetch and 08_whole_vectors take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Part k of `parts` of [0, n), cut at multiples of a cache line.
 int64_t cut(int64_t n, int64_t k, int64_t parts) { return k >= parts ? n : n / 16 * k / parts * 16; }

@@ -68,12 +68,9 @@ HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end
 
 #include "kernels/adam/cpu/03_simd_groups-inl.h"
 
-KLAB_SIMD_END(small_groups, one_group, lanes);
+KLAB_SIMD_ONCE(small_groups, one_group, lanes);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 #include "kernels/adam/cpu/05_threads-inl.h"
 
 KLAB_VARIANT(Adam, {.run = run,
@@ -81,7 +78,5 @@ KLAB_VARIANT(Adam, {.run = run,
                     .tiles = {16},
                     .expect = {.shape = {1 << 23, 2, 0}, .over_parent = 1.3},
                     .was = {"04_skip_zeros"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -83,12 +83,9 @@ HWY_INLINE void groups_of(const Adam::Args<float>& x, int64_t begin, int64_t end
 
 #include "kernels/adam/cpu/03_simd_groups-inl.h"
 
-KLAB_SIMD_END(small_groups, one_group, lanes);
+KLAB_SIMD_ONCE(small_groups, one_group, lanes);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 #include "kernels/adam/cpu/05_threads-inl.h"
 
 KLAB_VARIANT(Adam, {.run = run,
@@ -97,7 +94,5 @@ KLAB_VARIANT(Adam, {.run = run,
                     .expect = {.shape = {1 << 23, 2, 90}, .over_parent = 1.2},
                     .when = {{1 << 23, 2, 90}, "gaps that no prefetcher foresees"},
                     .was = {"06_look_ahead"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

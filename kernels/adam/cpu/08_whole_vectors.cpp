@@ -183,12 +183,9 @@ void one_group(const Adam::Args<float>& x, int64_t begin, int64_t end, int32_t s
   }
 }
 
-KLAB_SIMD_END(small_groups, one_group, lanes);
+KLAB_SIMD_ONCE(small_groups, one_group, lanes);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 #include "kernels/adam/cpu/05_threads-inl.h"
 
 KLAB_VARIANT(Adam, {.run = run,
@@ -197,7 +194,5 @@ KLAB_VARIANT(Adam, {.run = run,
                     .expect = {.shape = {1 << 20, 2, 0}, .over_parent = 1.15},
                     .when = {{1 << 20, 2, 0}, "memory is near, so that instructions are what takes time"},
                     .was = {"07_one_exponential", "07_paired_corrections"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -17,12 +17,9 @@ constexpr Optimizer kRule = Optimizer::adamw;
 
 #include "kernels/common/optimizer/02_simd-inl.h"
 
-KLAB_SIMD_END(update);
+KLAB_SIMD_ONCE(update);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 using Args = Adamw::Args<float>;
 
 #include "kernels/common/optimizer/03_threads-inl.h"
@@ -31,7 +28,5 @@ KLAB_VARIANT(Adamw, {.run = run,
                      .parent = "02_simd",
                      .tiles = {16},
                      .expect = {.shape = {1 << 23, 64}, .over_parent = 1.05}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

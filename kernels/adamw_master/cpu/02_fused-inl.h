@@ -1,6 +1,4 @@
 // The part of adamw_master.cpu.02_fused that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Entries [i, end), the step count being raised already.
 void update(const AdamwMaster::Args<float>& x, int64_t i, int64_t end) {

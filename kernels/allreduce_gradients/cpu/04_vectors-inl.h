@@ -1,6 +1,4 @@
 // The part of allreduce_gradients.cpu.04_vectors that 05_touched and 06_threads take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // The owner's parameters of a few vectors: sums over all ranks stay in registers, and the result goes to
 // every replica.

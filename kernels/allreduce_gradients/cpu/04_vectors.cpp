@@ -15,12 +15,9 @@ using Op = AllreduceGradients;
 
 #include "kernels/allreduce_gradients/cpu/04_vectors-inl.h"
 
-KLAB_SIMD_END(move);
+KLAB_SIMD_ONCE(move);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 using Op = AllreduceGradients;
 
 void run(const Op::Args<float>& x) {
@@ -33,7 +30,5 @@ void run(const Op::Args<float>& x) {
 }
 
 KLAB_VARIANT(AllreduceGradients, {.run = run, .parent = "03_sharded", .tiles = {64}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of allreduce_gradients.cpu.05_touched that 06_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // Returns whether any element is not zero (of either sign); infinities and NaN count as gradients.
 bool holds_gradient(const float* g, int64_t count) {

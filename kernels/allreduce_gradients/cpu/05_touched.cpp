@@ -24,12 +24,9 @@ constexpr int64_t kRun = 64;  // blocks whose bits are tested together
 
 #include "kernels/allreduce_gradients/cpu/05_touched-inl.h"
 
-KLAB_SIMD_END(exchange);
+KLAB_SIMD_ONCE(exchange);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 using Op = AllreduceGradients;
 
 // Counts the bytes of the bits: each rank sends its own to the owner of a part, and the owner sends all ranks
@@ -51,7 +48,5 @@ void run(const Op::Args<float>& x) {
 }
 
 KLAB_VARIANT(AllreduceGradients, {.run = run, .parent = "04_vectors", .tiles = {64}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -22,12 +22,9 @@ constexpr int64_t kRun = 64;  // blocks whose bits are tested together
 
 #include "kernels/allreduce_gradients/cpu/05_touched-inl.h"
 
-KLAB_SIMD_END(exchange);
+KLAB_SIMD_ONCE(exchange);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 using Op = AllreduceGradients;
 
 constexpr int64_t kShare = 64;  // blocks that a thread takes at a time
@@ -57,7 +54,5 @@ void run(const Op::Args<float>& x) {
 }
 
 KLAB_VARIANT(AllreduceGradients, {.run = run, .parent = "05_touched", .tiles = {64}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

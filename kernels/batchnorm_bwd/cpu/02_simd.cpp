@@ -13,12 +13,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/batchnorm_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x, 0, x.shape.c); }
 
 KLAB_VARIANT(BatchnormBwd, {.run = run,
@@ -26,7 +23,5 @@ KLAB_VARIANT(BatchnormBwd, {.run = run,
                             .forward = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/batchnorm_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
@@ -34,7 +31,5 @@ KLAB_VARIANT(BatchnormBwd, {.run = run,
                             .forward = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

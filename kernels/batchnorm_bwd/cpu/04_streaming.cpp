@@ -25,12 +25,9 @@ void gradients(const BatchnormBwd::Args<float>& x, int64_t j, int64_t end, bool 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
@@ -45,7 +42,5 @@ KLAB_VARIANT(BatchnormBwd, {.run = run,
                             .forward = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

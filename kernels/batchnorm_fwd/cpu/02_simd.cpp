@@ -15,19 +15,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/batchnorm_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.c); }
 
 KLAB_VARIANT(BatchnormFwd, {.run = run,
                             .parent = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

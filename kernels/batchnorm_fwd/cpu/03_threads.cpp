@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/batchnorm_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
@@ -35,7 +32,5 @@ KLAB_VARIANT(BatchnormFwd, {.run = run,
                             .parent = "02_simd",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

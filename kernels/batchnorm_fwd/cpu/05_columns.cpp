@@ -63,12 +63,9 @@ void normalize(const BatchnormFwd::Args<float>& x, int64_t j, int64_t end, bool 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
@@ -84,7 +81,5 @@ KLAB_VARIANT(BatchnormFwd, {.run = run,
                             .tiles = {16, 64},
                             .expect = {.shape = {8192, 1024, 1}, .over_parent = 5},
                             .when = {{8192, 1024, 1}, "channels without positions"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

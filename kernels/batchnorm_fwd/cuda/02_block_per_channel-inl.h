@@ -1,6 +1,4 @@
 // The part of batchnorm_fwd.cuda.02_block_per_channel that 03_columns takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Returns the sum over all threads, in each of them. `part` is shared, and a different array at each call:
 /// otherwise the second call would overwrite values that the first still reads.

@@ -48,12 +48,9 @@ void normalize(const BatchnormInference::Args<float>& x, int64_t i, int64_t end,
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormInference::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
@@ -68,7 +65,5 @@ KLAB_VARIANT(BatchnormInference, {.run = run,
                                   .parent = "02_threads",
                                   .tiles = {16, 64},
                                   .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

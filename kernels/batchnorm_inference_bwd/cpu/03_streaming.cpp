@@ -92,12 +92,9 @@ void gradients(const Args& x, int64_t j, int64_t end, bool stream) {
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BatchnormInferenceBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const auto [n, c, hw] = x.shape;
@@ -116,7 +113,5 @@ KLAB_VARIANT(BatchnormInferenceBwd, {.run = run,
                                      .parent = "02_threads",
                                      .tiles = {16, 64},
                                      .expect = {.shape = {32, 64, 56 * 56}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

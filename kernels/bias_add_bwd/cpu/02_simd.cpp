@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/bias_add_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(sum_up);
+KLAB_SIMD_ONCE(sum_up);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BiasAddBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sum_up)(x, 0, x.shape.c); }
 
 KLAB_VARIANT(BiasAddBwd, {.run = run,
@@ -30,7 +27,5 @@ KLAB_VARIANT(BiasAddBwd, {.run = run,
                           .forward = "01_naive",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024, 1}, .over_parent = 5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

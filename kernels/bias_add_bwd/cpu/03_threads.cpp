@@ -19,12 +19,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/bias_add_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(sum_up);
+KLAB_SIMD_ONCE(sum_up);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BiasAddBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.c;
@@ -38,7 +35,5 @@ KLAB_VARIANT(BiasAddBwd, {.run = run,
                           .forward = "01_naive",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024, 1}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -14,12 +14,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/bias_add_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(add);
+KLAB_SIMD_ONCE(add);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BiasAddFwd::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(add)(x, 0, x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c);
 }
@@ -28,7 +25,5 @@ KLAB_VARIANT(BiasAddFwd, {.run = run,
                           .parent = "01_naive",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024, 1}, .over_parent = 5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

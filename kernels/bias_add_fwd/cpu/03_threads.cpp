@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/bias_add_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(add);
+KLAB_SIMD_ONCE(add);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BiasAddFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
@@ -33,7 +30,5 @@ KLAB_VARIANT(BiasAddFwd, {.run = run,
                           .parent = "02_simd",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024, 1}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

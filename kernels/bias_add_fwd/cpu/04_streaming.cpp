@@ -38,12 +38,9 @@ void add(const BiasAddFwd::Args<float>& x, int64_t i, int64_t end, bool stream) 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(add);
+KLAB_SIMD_ONCE(add);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BiasAddFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.hw == 1 ? x.shape.n : x.shape.n * x.shape.c;
@@ -58,7 +55,5 @@ KLAB_VARIANT(BiasAddFwd, {.run = run,
                           .parent = "03_threads",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024, 1}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -15,19 +15,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/cast/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(convert);
+KLAB_SIMD_ONCE(convert);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Cast::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convert)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(Cast, {.run = run,
                     .parent = "02_bits",
                     .tiles = {16},
                     .expect = {.shape = {1 << 22, 1}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/cast/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(convert);
+KLAB_SIMD_ONCE(convert);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Cast::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 15;  // numbers worth waking a team for
   constexpr int64_t kLine = 64;         // results of a byte in a cache line
@@ -39,7 +36,5 @@ KLAB_VARIANT(Cast, {.run = run,
                     .parent = "03_simd",
                     .tiles = {16, 1 << 15},
                     .expect = {.shape = {1 << 22, 1}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

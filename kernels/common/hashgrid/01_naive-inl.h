@@ -1,6 +1,4 @@
 // The part of hashtable_fwd.cpu.01_naive that 02_levels and hashtable_narrow_fwd.cpu.01_naive take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 float blended(int64_t blend, float f) {
   if (blend == table_blend::nearest) return 0;

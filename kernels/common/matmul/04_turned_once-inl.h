@@ -1,6 +1,4 @@
 // The part of matmul_int8.cuda.04_turned_once that matmul_int8_tn.cuda.02_persistent takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 struct Job : ByteJob<256, 4, int> {
 #if KLAB_HOPPER

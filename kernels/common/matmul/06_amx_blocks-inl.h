@@ -1,6 +1,4 @@
 // The part of matmul_bf16.cpu.06_amx_blocks that 07_amx_threads and matmul_int8.cpu.07_amx_blocks, 08_amx_threads take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kSide = 16, kBlock = 2 * kSide;  // rows and columns of a tile of sums, of a block of four
 constexpr int64_t kPerWord = 4 / int64_t(sizeof(Factor));  // factors in a word

@@ -1,6 +1,4 @@
 // The part of matmul_bf16.cpu.07_amx_threads that matmul_int8.cpu.08_amx_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void run(const Args& x) {
   constexpr double kEnough = 1 << 20;  // products worth waking a team for

@@ -1,6 +1,4 @@
 // The part of mlp_fwd.cpu.04_fused_tile that 06_threads, 07_prefetch and mlp_narrow_fwd.cpu.02_widened_once take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;

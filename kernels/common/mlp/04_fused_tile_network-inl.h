@@ -1,6 +1,4 @@
 // The part of mlp_fwd.cpu.04_fused_tile that 06_threads and mlp_narrow_fwd.cpu.02_widened_once take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// out[to][kTile] = w h[from][kTile]; rows of out are out_stride floats apart.
 void layer(const float* w, int64_t to, int64_t from, const float* h, bool relu, float* out,

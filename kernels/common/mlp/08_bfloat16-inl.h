@@ -1,6 +1,4 @@
 // The part of mlp_fwd.cpu.08_bfloat16 that mlp_narrow_fwd.cpu.03_bfloat16 takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Where the packed matrix of a layer begins.
 int64_t packed_begin(const MlpFwd::Shape& s, int64_t layer) {

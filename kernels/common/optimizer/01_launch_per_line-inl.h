@@ -1,6 +1,4 @@
 // The part of adamw.cuda.01_launch_per_line that the same rung of momentum, nadam, nesterov and sgd takes over as it is, with their kRule and Args.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 __global__ void __launch_bounds__(kOptimizerThreads)
     update_gradient(OptimizerStep x, int64_t t, float* __restrict__ g) {

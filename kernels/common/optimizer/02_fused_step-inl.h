@@ -1,6 +1,4 @@
 // The part of adamw.cuda.02_fused_step that the same rung of momentum, nadam, nesterov and sgd takes over as it is, with their kRule and Args.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 __global__ void __launch_bounds__(kOptimizerThreads) update(OptimizerStep x, int64_t t) {
   const OptimizerCoefficients k = block_coefficients<kRule>(x, t);

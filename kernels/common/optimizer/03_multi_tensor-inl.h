@@ -1,6 +1,4 @@
 // The part of adamw.cuda.03_multi_tensor that the same rung of momentum, nadam, nesterov and sgd takes over as it is, with their kRule and Args.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kStretch = 4 * kOptimizerThreads;
 

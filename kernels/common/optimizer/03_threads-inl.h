@@ -1,6 +1,4 @@
 // The part of adamw.cpu.03_threads that the same rung of momentum, nadam, nesterov and sgd takes over as it is, with their kRule and Args.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void run(const Args& x) {
   const auto update_range = HWY_DYNAMIC_DISPATCH(update);

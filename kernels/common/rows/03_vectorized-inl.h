@@ -1,6 +1,4 @@
 // The part of layernorm_fwd.cuda.03_vectorized that 04_kept and the vectorized rungs of two other norms take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// kEach neighbors, moved at once.
 template <int kEach>

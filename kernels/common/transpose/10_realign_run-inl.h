@@ -1,6 +1,4 @@
 // The part of transpose.cpu.10_realign that 11_whole_lines and 12_row_runs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 constexpr int64_t kBeyond = 1000000;  // elements from which on they are streamed

@@ -1,6 +1,4 @@
 // The part of transpose.cpu.11_whole_lines that 12_row_runs takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kPanel = 1024;  // columns walked down together
 constexpr int64_t kBatch = 64;    // columns transposed before they are written

@@ -1,6 +1,4 @@
 // The part of transpose.cpu.11_whole_lines that 12_row_runs takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 #if HWY_MAX_BYTES == 64
 // Streams whole lines of output rows that begin anywhere. A line begins `past` elements before the block does.

@@ -1,6 +1,4 @@
 // The part of voxel_sh_fwd.cpu.02_rows that its later rungs and voxel_sh_narrow_fwd.cpu.02_rows take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Tag = hn::CappedTag<float, 16>;
 

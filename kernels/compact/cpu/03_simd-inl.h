@@ -1,6 +1,4 @@
 // The part of compact.cpu.03_simd that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // out[r, c] = in[c·ld + r]: reads along r and writes along c, in blocks that keep both in L1. `pitch` is the
 // distance of the rows of `out`.

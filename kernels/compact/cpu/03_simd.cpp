@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/compact/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(slice, section);
+KLAB_SIMD_ONCE(slice, section);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Compact::Args<float>& x) {
   const Compact::Shape& s = x.shape;
   if (s.d0 * s.d1 * s.d2 == 0) return;
@@ -37,7 +34,5 @@ KLAB_VARIANT(Compact, {.run = run,
                        .parent = "02_hoisted",
                        .tiles = {16, 32},
                        .expect = {.shape = {16, 512, 512, 262144, 1, 512, 0}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

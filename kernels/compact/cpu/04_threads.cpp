@@ -18,12 +18,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/compact/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(slice, section);
+KLAB_SIMD_ONCE(slice, section);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kRows = 64;         // of a piece
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 
@@ -55,7 +52,5 @@ KLAB_VARIANT(Compact, {.run = run,
                        .parent = "03_simd",
                        .tiles = {16, 32, 64},
                        .expect = {.shape = {16, 512, 512, 262144, 1, 512, 0}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

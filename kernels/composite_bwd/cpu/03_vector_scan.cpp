@@ -70,12 +70,9 @@ void composite(const CompositeBwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,
@@ -84,7 +81,5 @@ KLAB_VARIANT(CompositeBwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 2.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of composite_bwd.cpu.04_flat_exponentials that 05_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Rays [begin_ray, end_ray).
 void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {

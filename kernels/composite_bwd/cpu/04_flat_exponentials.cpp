@@ -20,12 +20,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/composite_bwd/cpu/04_flat_exponentials-inl.h"
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x, 0, x.shape.rays); }
 
 KLAB_VARIANT(CompositeBwd, {.run = run,
@@ -34,7 +31,5 @@ KLAB_VARIANT(CompositeBwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -181,12 +181,9 @@ void composite(const CompositeBwd::Args<float>& x, int64_t begin_ray, int64_t en
                                           : composite_to<Direct>(x, begin_ray, end_ray);
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -202,7 +199,5 @@ KLAB_VARIANT(CompositeBwd, {.run = run,
                             .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.35},
                             .when = {{1 << 18, 1 << 23}, "results do not stay in the caches"},
                             .was = {"06_prefetch", "08_as_they_come", "08_guided_schedule"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

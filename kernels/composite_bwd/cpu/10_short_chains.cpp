@@ -170,12 +170,9 @@ void composite(const CompositeBwd::Args<float>& x, bool far, int64_t begin_ray, 
                        : composite_to<false>(x, begin_ray, end_ray);
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kFar = 1 << 21;           // samples whose results no cache keeps
@@ -198,7 +195,5 @@ KLAB_VARIANT(CompositeBwd,
               .tiles = {4, 16, 512},
               .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.15},
               .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and chains are long"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

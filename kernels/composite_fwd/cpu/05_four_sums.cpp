@@ -49,12 +49,9 @@ void composite(const CompositeFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x); }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
@@ -63,7 +60,5 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .tiles = {4, 16},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.2},
                             .when = {{1 << 15, 1 << 18}, "a reduction is paid once a ray"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of composite_fwd.cpu.07_prefetch that 08_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Rays [begin_ray, end_ray).
 void composite(const CompositeFwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {

@@ -19,12 +19,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/composite_fwd/cpu/07_prefetch-inl.h"
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x, 0, x.shape.rays); }
 
 KLAB_VARIANT(CompositeFwd, {.run = run,
@@ -33,7 +30,5 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .tiles = {4, 16},
                             .expect = {.shape = {1 << 18, 1 << 23}, .over_parent = 1.2},
                             .when = {{1 << 18, 1 << 23}, "samples come from memory"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -163,12 +163,9 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
   }
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -183,7 +180,5 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .expect = {.shape = {1 << 15, 1 << 18}, .over_parent = 1.05},
                             .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty"},
                             .was = {"09_segments"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -100,12 +100,9 @@ void composite(const CompositeFwd::Args<float>& x, int64_t first, int64_t last) 
   walk_in_turns(x, start, end, rays, ended);
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -121,7 +118,5 @@ KLAB_VARIANT(CompositeFwd,
               .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.15},
               .when = {{1 << 15, 1 << 18}, "short rays leave lanes empty, and loops end unforeseen"},
               .was = {"10_staggered"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -81,12 +81,9 @@ void composite(const CompositeFwd::Args<float>& x, bool far, int64_t first, int6
   if (far) hwy::FlushStream();
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kFar = 1 << 21;  // samples: with fewer, results are still in a cache when they are wanted
@@ -101,7 +98,5 @@ KLAB_VARIANT(CompositeFwd, {.run = run,
                             .tiles = {4, 16, 32, 128, 512},
                             .expect = {.shape = {8192, 1 << 18}, .over_parent = 1.05},
                             .when = {{1 << 15, 1 << 18}, "results are many"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

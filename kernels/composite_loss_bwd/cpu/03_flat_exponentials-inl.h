@@ -1,6 +1,4 @@
 // The part of composite_loss_bwd.cpu.03_flat_exponentials that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void composite(const CompositeLossBwd::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const hn::CappedTag<float, 16> d;

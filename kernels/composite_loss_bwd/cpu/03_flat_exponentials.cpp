@@ -24,12 +24,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/composite_loss_bwd/cpu/03_flat_exponentials-inl.h"
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeLossBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(composite)(x, 0, x.shape.rays); }
 
 KLAB_VARIANT(CompositeLossBwd, {.run = run,
@@ -38,7 +35,5 @@ KLAB_VARIANT(CompositeLossBwd, {.run = run,
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {4, 16},
                                 .expect = {.shape = {8192, 1 << 18, 1}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

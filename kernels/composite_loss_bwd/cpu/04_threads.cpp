@@ -21,12 +21,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/composite_loss_bwd/cpu/03_flat_exponentials-inl.h"
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeLossBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -40,7 +37,5 @@ KLAB_VARIANT(CompositeLossBwd, {.run = run,
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {4, 16},
                                 .expect = {.shape = {8192, 1 << 18, 1}, .over_parent = 1.6}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -92,12 +92,9 @@ void composite(const CompositeLossBwd::Args<float>& x, int64_t begin_ray, int64_
   results.finish(x.ray_begin[end_ray]);
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeLossBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -111,7 +108,5 @@ KLAB_VARIANT(CompositeLossBwd, {.run = run,
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {4, 16, 512},
                                 .expect = {.shape = {10752, 1 << 15, 1}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

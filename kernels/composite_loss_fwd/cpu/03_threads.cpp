@@ -20,12 +20,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/composite_loss_fwd/cpu/02_flat_exponentials-inl.h"
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -38,7 +35,5 @@ KLAB_VARIANT(CompositeLossFwd, {.run = run,
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {4, 16},
                                 .expect = {.shape = {8192, 1 << 18, 1}, .over_parent = 1.6}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -37,12 +37,9 @@ void composite(const CompositeLossFwd::Args<float>& x, int64_t begin_ray, int64_
   }
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -56,7 +53,5 @@ KLAB_VARIANT(CompositeLossFwd, {.run = run,
                                 .tiles = {4, 16, 512},
                                 .expect = {.shape = {10752, 1 << 15, 1}, .over_parent = 2},
                                 .when = {{10752, 1 << 15, 1}, "short rays leave lanes empty"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

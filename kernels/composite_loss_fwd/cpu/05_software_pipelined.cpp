@@ -91,12 +91,9 @@ void composite(const Args& x, int64_t first, int64_t last) {
   x.shape.samples >= kLong* x.shape.rays ? composite_long(x, first, last) : composite_short(x, first, last);
 }
 
-KLAB_SIMD_END(composite);
+KLAB_SIMD_ONCE(composite);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const CompositeLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(composite);
   constexpr int64_t kWorthThreads = 1 << 14;  // samples; below, waking a thread takes longer than the work
@@ -112,7 +109,5 @@ KLAB_VARIANT(CompositeLossFwd,
               .expect = {.shape = {1 << 18, 1 << 23, 1}, .over_parent = 1.05},
               .when = {{1 << 18, 1 << 23, 1}, "long rays from memory, which it uses evenly"},
               .was = {"05_staggered"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

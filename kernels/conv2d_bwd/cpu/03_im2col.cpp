@@ -153,12 +153,9 @@ void gradients(const Conv2dBwd::Args<float>& x) {
     for (int64_t g = 0; g < s.groups && s.k > 0; ++g) group(x, image, g, matrix);
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns.
@@ -167,7 +164,5 @@ KLAB_VARIANT(Conv2dBwd,
               .parent = "02_loop_order",
               .tiles = {6, 16, 64},
               .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

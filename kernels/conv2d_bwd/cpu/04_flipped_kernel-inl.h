@@ -1,6 +1,4 @@
 // The part of conv2d_bwd.cpu.04_flipped_kernel that 05_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kBlock = 512;  // outputs whose d_y and x stay in L1 for all taps
 

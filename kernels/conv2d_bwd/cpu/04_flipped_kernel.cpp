@@ -64,12 +64,9 @@ void gradients(const Args& x) {
   }
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {
@@ -83,7 +80,5 @@ KLAB_VARIANT(Conv2dBwd,
               .tiles = {6, 16, 64},
               .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 1.1},
               .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

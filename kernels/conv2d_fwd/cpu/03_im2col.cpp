@@ -122,12 +122,9 @@ void convolve(const Conv2dFwd::Args<float>& x) {
     }
 }
 
-KLAB_SIMD_END(convolve);
+KLAB_SIMD_ONCE(convolve);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns.
@@ -136,7 +133,5 @@ KLAB_VARIANT(Conv2dFwd,
               .parent = "02_loop_order",
               .tiles = {6, 16, 64},
               .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of conv2d_fwd.cpu.05_joined_rows that 06_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// A group's weights [k, depth] as panels of kRows channels, the last as high as it must be.
 void pack_weights(const float* from, int64_t k, int64_t depth, float* to) {

@@ -58,12 +58,9 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(convolve);
+KLAB_SIMD_ONCE(convolve);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {
@@ -77,7 +74,5 @@ KLAB_VARIANT(Conv2dFwd,
               .tiles = {6, 16, 64},
               .expect = {.shape = {1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 1.08},
               .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

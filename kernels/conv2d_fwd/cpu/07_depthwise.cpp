@@ -92,12 +92,9 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(convolve);
+KLAB_SIMD_ONCE(convolve);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {
@@ -113,7 +110,5 @@ KLAB_VARIANT(Conv2dFwd,
               .when = {{1, 64, 1, 1, 112, 112, 3, 3, 1, 1, 1, 1, 1, 1, 0},
                        "a channel for itself: bandwidth, not arithmetic"},
               .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

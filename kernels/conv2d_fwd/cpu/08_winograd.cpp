@@ -165,12 +165,9 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(convolve);
+KLAB_SIMD_ONCE(convolve);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {
@@ -189,7 +186,5 @@ KLAB_VARIANT(Conv2dFwd,
               .when = {{1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0},
                        "many channels: multiplications are all that counts"},
               .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -201,12 +201,9 @@ void convolve(const Conv2dFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(convolve);
+KLAB_SIMD_ONCE(convolve);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Conv2dFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(convolve)(x); }
 
 std::string supported(const Conv2dShape& s, const Host&) {
@@ -222,7 +219,5 @@ KLAB_VARIANT(Conv2dFwd,
               .when = {{1, 1, 64, 64, 56, 56, 3, 3, 1, 1, 1, 1, 1, 1, 1},
                        "NHWC: the channels of a pixel lie together"},
               .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

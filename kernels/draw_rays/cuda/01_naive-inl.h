@@ -1,6 +1,4 @@
 // The part of draw_rays.cuda.01_naive that 02_wide_loads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kPlace = DrawRays::kPlace;
 

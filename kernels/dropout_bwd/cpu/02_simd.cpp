@@ -19,12 +19,9 @@ void drop_part(const DropoutBwd::Args<float>& x, int64_t i, int64_t end) {
   drop(x.d_y, x.d_x, i, end, threshold, 1 / (1 - *x.p), x.seed, x.offset, false);
 }
 
-KLAB_SIMD_END(drop_part);
+KLAB_SIMD_ONCE(drop_part);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const DropoutBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(drop_part)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(DropoutBwd, {.run = run,
@@ -32,7 +29,5 @@ KLAB_VARIANT(DropoutBwd, {.run = run,
                           .forward = "01_naive",
                           .tiles = {4, 32, 64},
                           .expect = {.shape = {1 << 23}, .over_parent = 8}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

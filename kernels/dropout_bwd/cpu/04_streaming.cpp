@@ -23,12 +23,9 @@ void drop_part(const DropoutBwd::Args<float>& x, int64_t i, int64_t end, bool st
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(drop_part);
+KLAB_SIMD_ONCE(drop_part);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const DropoutBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -42,7 +39,5 @@ KLAB_VARIANT(DropoutBwd, {.run = run,
                           .forward = "01_naive",
                           .tiles = {4, 32, 64},
                           .expect = {.shape = {1 << 23}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

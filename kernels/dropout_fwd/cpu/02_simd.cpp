@@ -19,19 +19,14 @@ void drop_part(const DropoutFwd::Args<float>& x, int64_t i, int64_t end) {
   drop(x.x, x.y, i, end, threshold, 1 / (1 - *x.p), x.seed, x.offset, false);
 }
 
-KLAB_SIMD_END(drop_part);
+KLAB_SIMD_ONCE(drop_part);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const DropoutFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(drop_part)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(DropoutFwd, {.run = run,
                           .parent = "01_naive",
                           .tiles = {4, 32, 64},
                           .expect = {.shape = {1 << 23}, .over_parent = 8}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

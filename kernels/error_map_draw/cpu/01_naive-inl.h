@@ -1,6 +1,4 @@
 // The part of error_map_draw.cpu.01_naive that 02_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Draws the list of one view: places walk along the ends of its blocks.
 void draw_list(const ErrorMapDraw::Args<float>& x, int64_t v) {

@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/frequency_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradient);
+KLAB_SIMD_ONCE(gradient);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const FrequencyBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(FrequencyBwd, {.run = run,
@@ -29,7 +26,5 @@ KLAB_VARIANT(FrequencyBwd, {.run = run,
                             .forward = "02_simd",
                             .tiles = {16},
                             .expect = {.shape = {1 << 11, 3, 10}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/frequency_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradient);
+KLAB_SIMD_ONCE(gradient);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const FrequencyBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(gradient);
   const int64_t n = x.shape.n;
@@ -36,7 +33,5 @@ KLAB_VARIANT(FrequencyBwd, {.run = run,
                             .forward = "03_threads",
                             .tiles = {16},
                             .expect = {.shape = {1 << 18, 3, 10}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

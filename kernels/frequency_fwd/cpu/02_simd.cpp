@@ -16,19 +16,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/frequency_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(encode);
+KLAB_SIMD_ONCE(encode);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const FrequencyFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(FrequencyFwd, {.run = run,
                             .parent = "01_naive",
                             .tiles = {16},
                             .expect = {.shape = {1 << 11, 3, 10}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

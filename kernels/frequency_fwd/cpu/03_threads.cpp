@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/frequency_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(encode);
+KLAB_SIMD_ONCE(encode);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const FrequencyFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(encode);
   const int64_t n = x.shape.n;
@@ -35,7 +32,5 @@ KLAB_VARIANT(FrequencyFwd, {.run = run,
                             .parent = "02_simd",
                             .tiles = {16},
                             .expect = {.shape = {1 << 18, 3, 10}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

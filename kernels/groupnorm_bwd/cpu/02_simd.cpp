@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/groupnorm_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GroupnormBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x, 0, x.shape.groups); }
 
 KLAB_VARIANT(GroupnormBwd, {.run = run,
@@ -28,7 +25,5 @@ KLAB_VARIANT(GroupnormBwd, {.run = run,
                             .forward = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 32, 2, 56 * 56}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/groupnorm_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GroupnormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.groups;
@@ -36,7 +33,5 @@ KLAB_VARIANT(GroupnormBwd, {.run = run,
                             .forward = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 32, 2, 56 * 56}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of groupnorm_fwd.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;

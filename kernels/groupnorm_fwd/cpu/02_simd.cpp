@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/groupnorm_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GroupnormFwd::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.n * x.shape.groups);
 }
@@ -30,7 +27,5 @@ KLAB_VARIANT(GroupnormFwd, {.run = run,
                             .parent = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {32, 32, 2, 56 * 56}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of gs_project_bwd.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Args = GsProjectBwd::Args<float>;
 

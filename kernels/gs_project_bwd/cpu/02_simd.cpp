@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/gs_project_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(backward);
+KLAB_SIMD_ONCE(backward);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GsProjectBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(backward)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(GsProjectBwd, {.run = run,
@@ -31,7 +28,5 @@ KLAB_VARIANT(GsProjectBwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {50000, 400, 400, 1}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

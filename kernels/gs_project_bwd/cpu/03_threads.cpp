@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/gs_project_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(backward);
+KLAB_SIMD_ONCE(backward);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kStretch = 1024;
 
 void run(const GsProjectBwd::Args<float>& x) {
@@ -36,7 +33,5 @@ KLAB_VARIANT(GsProjectBwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {kStretch},
                             .expect = {.shape = {50000, 400, 400, 1}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

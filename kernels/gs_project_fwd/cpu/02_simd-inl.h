@@ -1,6 +1,4 @@
 // The part of gs_project_fwd.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Gaussians [begin,end).
 void project(const GsProjectFwd::Args<float>& x, int64_t begin, int64_t end) {

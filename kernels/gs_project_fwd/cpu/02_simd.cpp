@@ -18,12 +18,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/gs_project_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(project);
+KLAB_SIMD_ONCE(project);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GsProjectFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(project)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(GsProjectFwd, {.run = run,
@@ -31,7 +28,5 @@ KLAB_VARIANT(GsProjectFwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {4, 16},
                             .expect = {.shape = {50000, 400, 400, 1}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

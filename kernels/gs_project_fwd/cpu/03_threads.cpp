@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/gs_project_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(project);
+KLAB_SIMD_ONCE(project);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kStretch = 1024;
 
 void run(const GsProjectFwd::Args<float>& x) {
@@ -36,7 +33,5 @@ KLAB_VARIANT(GsProjectFwd, {.run = run,
                             .numerics = {.growth = Growth::linear},
                             .tiles = {kStretch},
                             .expect = {.shape = {50000, 400, 400, 1}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

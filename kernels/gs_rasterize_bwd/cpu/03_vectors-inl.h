@@ -1,6 +1,4 @@
 // The part of gs_rasterize_bwd.cpu.03_vectors that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kTile = GsRasterizeFwd::tile;
 

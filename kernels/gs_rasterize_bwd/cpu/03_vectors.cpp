@@ -25,12 +25,9 @@ void walk_all(const GsRasterizeBwd::Args<float>& x, const GsRecord* records, GsG
   for (int64_t t = 0; t < x.shape.tiles(); ++t) walk(x, records, t, out);
 }
 
-KLAB_SIMD_END(walk_all);
+KLAB_SIMD_ONCE(walk_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GsRasterizeBwd::Args<float>& x) {
   const int64_t n = x.shape.n;
   std::vector<GsRecord> records(static_cast<size_t>(n));
@@ -52,7 +49,5 @@ KLAB_VARIANT(GsRasterizeBwd, {.run = run,
                               .numerics = {.growth = Growth::linear},
                               .tiles = {4, 16},
                               .expect = {.shape = {50000, 150000, 400, 400}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -29,12 +29,9 @@ void walk_some(const GsRasterizeBwd::Args<float>& x, const GsRecord* records, in
   for (int64_t t = first; t < x.shape.tiles(); t += step) walk(x, records, t, out);
 }
 
-KLAB_SIMD_END(walk_some);
+KLAB_SIMD_ONCE(walk_some);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 GsGradient total(const std::vector<std::vector<GsGradient>>& sums, int64_t g) {
   GsGradient all = sums[0][size_t(g)];
   for (size_t k = 1; k < sums.size(); ++k) {
@@ -79,7 +76,5 @@ KLAB_VARIANT(GsRasterizeBwd, {.run = run,
                               .numerics = {.growth = Growth::linear},
                               .tiles = {64},
                               .expect = {.shape = {50000, 150000, 400, 400}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -26,12 +26,9 @@ void draw_all(const GsRasterizeFwd::Args<float>& x, const GsRecord* records) {
   for (int64_t t = 0; t < x.shape.tiles(); ++t) draw(x, records, t);
 }
 
-KLAB_SIMD_END(draw_all);
+KLAB_SIMD_ONCE(draw_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GsRasterizeFwd::Args<float>& x) {
   std::vector<GsRecord> records(static_cast<size_t>(x.shape.n));
   for (int64_t g = 0; g < x.shape.n; ++g) records[size_t(g)] = gs_record(x, g);
@@ -43,7 +40,5 @@ KLAB_VARIANT(GsRasterizeFwd, {.run = run,
                               .numerics = {.growth = Growth::linear},
                               .tiles = {4, 16},
                               .expect = {.shape = {50000, 150000, 400, 400}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

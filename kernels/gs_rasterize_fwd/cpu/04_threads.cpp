@@ -30,12 +30,9 @@ void draw_some(const GsRasterizeFwd::Args<float>& x, const GsRecord* records, st
   }
 }
 
-KLAB_SIMD_END(draw_some);
+KLAB_SIMD_ONCE(draw_some);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const GsRasterizeFwd::Args<float>& x) {
   std::vector<GsRecord> records(static_cast<size_t>(x.shape.n));
   std::atomic<int64_t> next{0};
@@ -53,7 +50,5 @@ KLAB_VARIANT(GsRasterizeFwd, {.run = run,
                               .numerics = {.growth = Growth::linear},
                               .tiles = {64},
                               .expect = {.shape = {50000, 150000, 400, 400}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

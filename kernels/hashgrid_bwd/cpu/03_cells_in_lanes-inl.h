@@ -1,6 +1,4 @@
 // The part of hashgrid_bwd.cpu.03_cells_in_lanes that 05_runs, 06_read_first and 08_no_gaps take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 template <int kDim, int kFeatures>
 void scatter_all(const HashgridBwd::Args<float>& x) {

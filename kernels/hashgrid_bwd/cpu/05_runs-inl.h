@@ -1,6 +1,4 @@
 // The part of hashgrid_bwd.cpu.05_runs that 06_read_first and 08_no_gaps take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 

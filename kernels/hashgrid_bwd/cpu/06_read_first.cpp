@@ -70,18 +70,13 @@ void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Arg
 
 #include "kernels/hashgrid_bwd/cpu/03_cells_in_lanes-inl.h"
 
-KLAB_SIMD_END(scatter_any);
+KLAB_SIMD_ONCE(scatter_any);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashgridBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashgridBwd, {.run = run,
                            .parent = "05_runs",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of hashgrid_bwd.cuda.06_vector_reds that 07_lane_pairs takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Adds the features of an entry: by as few reds as there are where `whole`, that is, where the table is aligned to its
 /// entries.

@@ -1,6 +1,4 @@
 // The part of hashgrid_fwd.cpu.03_simd_gather that 05_prefetch, 06_threads and 07_read_first take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
 template <int kDim>

@@ -50,18 +50,13 @@ void encode(const HashgridFwd::Args<float>& x) {
 
 #include "kernels/hashgrid_fwd/cpu/03_simd_gather_dims-inl.h"
 
-KLAB_SIMD_END(encode_all);
+KLAB_SIMD_ONCE(encode_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "02_level_major",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

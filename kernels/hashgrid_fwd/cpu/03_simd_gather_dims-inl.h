@@ -1,6 +1,4 @@
 // The part of hashgrid_fwd.cpu.03_simd_gather that the later rungs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 template <int kDim>
 void encode_dim(const HashgridFwd::Args<float>& x) {

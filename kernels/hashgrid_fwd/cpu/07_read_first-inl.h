@@ -1,6 +1,4 @@
 // The part of hashgrid_fwd.cpu.07_read_first that 09_plain_loads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Points of a level, for one thread.
 struct Task {

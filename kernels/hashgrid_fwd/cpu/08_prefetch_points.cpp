@@ -212,12 +212,9 @@ void encode(const HashgridFwd::Args<float>& x) {
 
 #include "kernels/hashgrid_fwd/cpu/03_simd_gather_dims-inl.h"
 
-KLAB_SIMD_END(encode_all);
+KLAB_SIMD_ONCE(encode_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
@@ -226,7 +223,5 @@ KLAB_VARIANT(HashgridFwd, {.run = run,
                            .when = {{1 << 16, 3, 16, 2, 19, 16, 2048, 0},
                                     "random points: gathers wait for lines that nobody prefetched"},
                            .was = {"08_ask_points"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -171,19 +171,14 @@ void chunk_of(const HashgridLevel& level, const HashgridFwd::Args<float>& x, int
 
 #include "kernels/hashgrid_fwd/cpu/03_simd_gather_dims-inl.h"
 
-KLAB_SIMD_END(encode_all);
+KLAB_SIMD_ONCE(encode_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashgridFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "07_read_first",
                            .expect = {.shape = {1 << 18, 3, 16, 2, 19, 16, 2048, 1}, .over_parent = 1.1},
                            .was = {"10_one_level"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

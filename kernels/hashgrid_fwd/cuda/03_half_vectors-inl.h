@@ -1,6 +1,4 @@
 // The part of hashgrid_fwd.cuda.03_half_vectors that 04_lane_pairs takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The two halves of a word.
 __device__ __forceinline__ void widen(uint32_t word, float* value) {

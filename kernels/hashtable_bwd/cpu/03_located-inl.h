@@ -1,6 +1,4 @@
 // The part of hashtable_bwd.cpu.03_located that 04_runs and 05_prefetch take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 template <int kFeatures>
 void scatter_all(const HashtableBwd::Args<float>& x) {

@@ -1,6 +1,4 @@
 // The part of hashtable_bwd.cpu.04_runs that 05_prefetch takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kBlock = 64;  // points; a multiple of every number of lanes
 

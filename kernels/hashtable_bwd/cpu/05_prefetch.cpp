@@ -101,18 +101,13 @@ void scatter_level(const TableLevel& level, int64_t l, const HashtableBwd::Args<
 
 #include "kernels/hashtable_bwd/cpu/03_located-inl.h"
 
-KLAB_SIMD_END(scatter_any);
+KLAB_SIMD_ONCE(scatter_any);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashtableBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scatter_any)(x); }
 
 KLAB_VARIANT(HashtableBwd, {.run = run,
                             .parent = "04_runs",
                             .expect = {.shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of hashtable_fwd.cpu.03_vectors that 04_plain_loads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 template <int kFeatures>
 void encode(const HashtableFwd::Args<float>& x) {

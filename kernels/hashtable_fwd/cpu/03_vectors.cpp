@@ -77,12 +77,9 @@ void level_of(const TableLevel& level, const HashtableFwd::Args<float>& x, float
 
 #include "kernels/hashtable_fwd/cpu/03_vectors-inl.h"
 
-KLAB_SIMD_END(encode_all);
+KLAB_SIMD_ONCE(encode_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashtableFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 std::string supported(const HashtableShape& s, const Host&) {
@@ -94,7 +91,5 @@ KLAB_VARIANT(HashtableFwd, {.run = run,
                             .parent = "02_levels",
                             .expect = {.shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1}, .over_parent = 2},
                             .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

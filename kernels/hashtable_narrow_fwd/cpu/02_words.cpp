@@ -144,12 +144,9 @@ void encode_all(const HashtableNarrowFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(encode_all);
+KLAB_SIMD_ONCE(encode_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const HashtableNarrowFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode_all)(x); }
 
 std::string supported(const HashtableNarrowFwd::Shape& s, const Host&) {
@@ -162,7 +159,5 @@ KLAB_VARIANT(HashtableNarrowFwd,
               .parent = "01_naive",
               .expect = {.shape = {1 << 18, 16, 2, 1 << 22, 0, 0, 1, 2}, .over_parent = 4},
               .supported = supported});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

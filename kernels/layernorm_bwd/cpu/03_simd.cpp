@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/layernorm_bwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(rows);
+KLAB_SIMD_ONCE(rows);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const LayernormBwd::Args<float>& x) {
   static thread_local Scratch memory;
   const int64_t c = x.shape.c, room = (c + 15) / 16 * 16;
@@ -37,7 +34,5 @@ KLAB_VARIANT(LayernormBwd, {.run = run,
                             .forward = "01_naive",
                             .tiles = {16, 64},
                             .expect = {.shape = {8192, 1024}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of layernorm_bwd.cuda.01_two_kernels that 02_one_reading and 03_warp_keeps take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 __global__ void __launch_bounds__(kThreads)
     columns(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ mean_of,

@@ -1,6 +1,4 @@
 // The part of layernorm_bwd.cuda.01_two_kernels that 02_one_reading takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Warp r has row r.
 __global__ void __launch_bounds__(kThreads)

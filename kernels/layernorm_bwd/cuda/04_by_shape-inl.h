@@ -1,6 +1,4 @@
 // The part of layernorm_bwd.cuda.04_by_shape that 05_ahead takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Warps that a multiprocessor holds, with 168 registers a thread; single features take more, for their addresses.
 template <int kEach>

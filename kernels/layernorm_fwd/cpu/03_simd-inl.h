@@ -1,6 +1,4 @@
 // The part of layernorm_fwd.cpu.03_simd that 04_threads, 05_streaming and 06_merged_blocks take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Tag = hn::CappedTag<float, 16>;
 using V = hn::Vec<Tag>;

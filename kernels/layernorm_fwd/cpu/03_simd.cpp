@@ -31,19 +31,14 @@ void normalize(const LayernormFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const LayernormFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x); }
 
 KLAB_VARIANT(LayernormFwd, {.run = run,
                             .parent = "02_accumulators",
                             .tiles = {16, 64},
                             .expect = {.shape = {8192, 1024}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

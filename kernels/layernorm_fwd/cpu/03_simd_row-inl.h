@@ -1,6 +1,4 @@
 // The part of layernorm_fwd.cpu.03_simd that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// y = gamma·(row - mean)·rstd + beta.
 void normalize_row(const LayernormFwd::Args<float>& x, const float* HWY_RESTRICT row, float* HWY_RESTRICT y,

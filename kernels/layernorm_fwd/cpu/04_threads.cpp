@@ -32,12 +32,9 @@ void normalize(const LayernormFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   const int64_t n = x.shape.n;
@@ -49,7 +46,5 @@ KLAB_VARIANT(LayernormFwd, {.run = run,
                             .parent = "03_simd",
                             .tiles = {16, 64},
                             .expect = {.shape = {8192, 1024}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

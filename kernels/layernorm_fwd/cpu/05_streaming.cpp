@@ -38,12 +38,9 @@ void normalize(const LayernormFwd::Args<float>& x, int64_t i, int64_t end, bool 
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const LayernormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   constexpr int64_t kBeyond = 1 << 22;  // features from which on no cache keeps the output
@@ -58,7 +55,5 @@ KLAB_VARIANT(LayernormFwd, {.run = run,
                             .parent = "04_threads",
                             .tiles = {16, 64},
                             .expect = {.shape = {8192, 1024}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

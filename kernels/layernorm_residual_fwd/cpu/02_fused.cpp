@@ -16,19 +16,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/layernorm_residual_fwd/cpu/02_fused-inl.h"
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const LayernormResidualFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(normalize)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(LayernormResidualFwd, {.run = run,
                                     .parent = "01_naive",
                                     .tiles = {16, 64},
                                     .expect = {.shape = {8192, 1024}, .over_parent = 2.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -42,12 +42,9 @@ void normalize(const LayernormResidualFwd::Args<float>& x, int64_t i, int64_t en
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const LayernormResidualFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -61,7 +58,5 @@ KLAB_VARIANT(LayernormResidualFwd, {.run = run,
                                     .parent = "03_threads",
                                     .tiles = {16, 64},
                                     .expect = {.shape = {8192, 1024}, .over_parent = 1.05}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

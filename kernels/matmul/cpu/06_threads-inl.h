@@ -1,6 +1,4 @@
 // The part of matmul.cpu.06_threads that 07_skinny takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// C[rows,columns] = or += the product of packed blocks.
 void block(int64_t rows, int64_t columns, int64_t depth, const float* a, const float* b, float* c, int64_t n,

@@ -47,12 +47,9 @@ void multiply(const Matmul::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(multiply);
+KLAB_SIMD_ONCE(multiply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Matmul::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.
@@ -60,7 +57,5 @@ KLAB_VARIANT(Matmul, {.run = run,
                       .parent = "05_packed_simd",
                       .tiles = {6, 8, 16, 32, 64, 96, 384, 4096},
                       .expect = {.shape = {1024, 1024, 1024}, .over_parent = 1.7}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -121,12 +121,9 @@ void multiply(const Matmul::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(multiply);
+KLAB_SIMD_ONCE(multiply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Matmul::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks; then the most rows that are few.
@@ -136,7 +133,5 @@ KLAB_VARIANT(Matmul, {.run = run,
                       .expect = {.shape = {8, 2048, 2048}, .over_parent = 1.5},
                       .when = {{8, 2048, 2048}, "few rows: the packed copy is used too seldom"},
                       .was = {"07_few_rows"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of matmul.cuda.07_async_copies that 08_warp_tile takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int kPadded = kTile + 4;
 static_assert(kTile * kDepth == 4 * kThreads, "a thread fetches four floats of each tile");

@@ -1,6 +1,4 @@
 // The part of matmul_bf16.cpu.03_native_dot that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Columns [j, j + 64) of B as pairs (p, p + 1) next to each other, zeros beyond the matrix: [ceil(k/2), 64]
 /// words.

@@ -1,6 +1,4 @@
 // The part of matmul_bf16.cpu.06_amx_blocks that 07_amx_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Columns [j, j + 32) of B as pairs (p, p + 1) next to each other, zeros beyond the matrix: 32 words for each pair, 16 pairs for
 /// each product of tiles.

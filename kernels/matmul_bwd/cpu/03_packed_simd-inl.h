@@ -1,6 +1,4 @@
 // The part of matmul_bwd.cpu.03_packed_simd that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // As in the forward.
 constexpr int64_t kBlockDepth = 384;

@@ -53,12 +53,9 @@ void gradients(const MatmulBwd::Args<float>& x) {
   product(k, n, m, {x.a, k, true}, {x.d_c, n, false}, x.d_b);  // d_b = Aᵀ·d_c
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MatmulBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.
@@ -67,7 +64,5 @@ KLAB_VARIANT(MatmulBwd, {.run = run,
                          .forward = "05_packed_simd",
                          .tiles = {6, 8, 16, 32, 64, 96, 384, 4096},
                          .expect = {.shape = {512, 512, 512}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -106,12 +106,9 @@ void gradients(const MatmulBwd::Args<float>& x) {
   product(k, n, m, {x.a, k, true}, {x.d_c, n, false}, x.d_b);  // d_b = Aᵀ·d_c
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MatmulBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 // Tiles are 6 rows and, by machine, 8, 16, 32 or 64 columns; then the blocks.
@@ -120,7 +117,5 @@ KLAB_VARIANT(MatmulBwd, {.run = run,
                          .forward = "06_threads",
                          .tiles = {6, 8, 16, 32, 64, 96, 384, 4096},
                          .expect = {.shape = {1024, 1024, 1024}, .over_parent = 1.7}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -53,12 +53,9 @@ void multiply(const MatmulInt8::Args<float>& x, const int8_t* a, int8_t* b, int6
   }
 }
 
-KLAB_SIMD_END(multiply);
+KLAB_SIMD_ONCE(multiply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MatmulInt8::Args<float>& x) {
   constexpr int64_t kLanes = 32, kColumns = 4;  // no vector of 16-bit integers has more
   const auto [m, n, k] = x.shape;
@@ -76,7 +73,5 @@ KLAB_VARIANT(MatmulInt8, {.run = run,
                           .parent = "02_loop_order",
                           .tiles = {4, 32},
                           .expect = {.shape = {512, 512, 512}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of matmul_int8.cpu.04_vnni that 05_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Columns [j, j + 64) of B as fours p ... p + 3 next to each other, zeros beyond the matrix: [ceil(k/4), 64]
 /// words. `shift`: 128 times the sum of each column, which an unsigned A adds to a product.

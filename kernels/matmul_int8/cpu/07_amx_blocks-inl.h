@@ -1,6 +1,4 @@
 // The part of matmul_int8.cpu.07_amx_blocks that 08_amx_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Columns [j, j + 32) of B as fours p ... p + 3 next to each other, zeros beyond the matrix: 32 words for each four, 16 fours
 /// for each product of tiles.

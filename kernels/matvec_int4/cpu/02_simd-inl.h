@@ -1,6 +1,4 @@
 // The part of matvec_int4.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Rows [i, end).
 void multiply(const MatvecInt4::Args<float>& x, int64_t i, int64_t end) {

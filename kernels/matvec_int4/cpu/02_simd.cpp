@@ -13,19 +13,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/matvec_int4/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(multiply);
+KLAB_SIMD_ONCE(multiply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MatvecInt4::Args<float>& x) { HWY_DYNAMIC_DISPATCH(multiply)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(MatvecInt4, {.run = run,
                           .parent = "01_naive",
                           .tiles = {1},
                           .expect = {.shape = {4096, 128}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -13,12 +13,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/matvec_int4/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(multiply);
+KLAB_SIMD_ONCE(multiply);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MatvecInt4::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 16;  // weights worth waking a team for
   const int64_t n = x.shape.n;
@@ -30,7 +27,5 @@ KLAB_VARIANT(MatvecInt4, {.run = run,
                           .parent = "02_simd",
                           .tiles = {1},
                           .expect = {.shape = {4096, 128}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of mlp_bwd.cpu.04_simd that 05_register_tile, 06_simd_tile, 07_threads and 08_prefetch take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Rows of `count` samples, stride apart, into a tile; samples missing to a whole tile are zero and add
 /// nothing.

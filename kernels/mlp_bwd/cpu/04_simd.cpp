@@ -105,19 +105,14 @@ void network(const MlpBwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MlpBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpBwd, {.run = run,
                       .parent = "03_fused_tile",
                       .forward = "03_simd_tile",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of mlp_bwd.cpu.05_register_tile that 06_simd_tile, 07_threads and 08_prefetch take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kRows = 6;
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3

@@ -111,19 +111,14 @@ void network(const MlpBwd::Args<float>& x) {
   for (int64_t i = 0; i < s.n; i += kTile) tile(x, i, std::min(kTile, s.n - i), w);
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MlpBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpBwd, {.run = run,
                       .parent = "04_simd",
                       .forward = "04_fused_tile",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

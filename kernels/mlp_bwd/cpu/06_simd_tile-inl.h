@@ -1,6 +1,4 @@
 // The part of mlp_bwd.cpu.06_simd_tile that 07_threads and 08_prefetch take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// t[kTile][pad] = transpose of h[rows][kTile]. Rows of h are there up to a multiple of 4.
 void transpose(const float* h, int64_t rows, int64_t pad, float* t) {

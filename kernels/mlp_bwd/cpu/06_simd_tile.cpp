@@ -48,12 +48,9 @@ void network(const MlpBwd::Args<float>& x) {
             w.sums[w.layer_begin[size_t(l)] + r * padded(s.from(l)) + c];
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MlpBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpBwd, {.run = run,
@@ -61,7 +58,5 @@ KLAB_VARIANT(MlpBwd, {.run = run,
                       .forward = "04_fused_tile",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.5},
                       .was = {"04_simd_tile"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of mlp_bwd.cpu.06_simd_tile that 07_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// out[rows][kTile] = w h[terms][kTile]; rows of out are out_stride floats apart.
 template <End end>

@@ -45,12 +45,9 @@ void network(const MlpBwd::Args<float>& x, int64_t begin, int64_t end, float* gr
       gradient = std::copy_n(w.sums + w.layer_begin[size_t(l)] + r * padded(s.from(l)), s.from(l), gradient);
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 
 void run(const MlpBwd::Args<float>& x) {
@@ -73,7 +70,5 @@ KLAB_VARIANT(MlpBwd, {.run = run,
                       .forward = "06_threads",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.6},
                       .was = {"05_threads"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -96,12 +96,9 @@ void network(const MlpBwd::Args<float>& x, int64_t begin, int64_t end, float* gr
       gradient = std::copy_n(w.sums + w.layer_begin[size_t(l)] + r * padded(s.from(l)), s.from(l), gradient);
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 
 void run(const MlpBwd::Args<float>& x) {
@@ -126,7 +123,5 @@ KLAB_VARIANT(MlpBwd,
               .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.0},
               .when = {{1 << 18, 32, 64, 1, 16, 0}, "half the arithmetic for each line that is waited for"},
               .was = {"06_prefetch"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

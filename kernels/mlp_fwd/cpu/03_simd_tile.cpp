@@ -131,18 +131,13 @@ void network(const MlpFwd::Args<float>& x) {
   if (s.logistic) logistic(x.y, s.out * s.n);
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MlpFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(network)(x); }
 
 KLAB_VARIANT(MlpFwd, {.run = run,
                       .parent = "02_layer_by_layer",
                       .expect = {.shape = {1 << 18, 32, 64, 1, 16, 0}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

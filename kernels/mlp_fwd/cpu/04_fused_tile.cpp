@@ -23,12 +23,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/common/mlp/04_fused_tile_network-inl.h"
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const MlpFwd::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(network)(x.shape, x.weights, x.x, x.y, 0, x.shape.n);
 }
@@ -37,7 +34,5 @@ KLAB_VARIANT(MlpFwd, {.run = run,
                       .parent = "03_simd_tile",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.3},
                       .was = {"05_bfloat16"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -22,12 +22,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/common/mlp/04_fused_tile_network-inl.h"
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 
 void run(const MlpFwd::Args<float>& x) {
@@ -43,7 +40,5 @@ void run(const MlpFwd::Args<float>& x) {
 KLAB_VARIANT(MlpFwd, {.run = run,
                       .parent = "04_fused_tile",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.6}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

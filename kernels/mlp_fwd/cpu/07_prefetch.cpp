@@ -74,12 +74,9 @@ void network(const MlpFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 
 void run(const MlpFwd::Args<float>& x) {
@@ -95,7 +92,5 @@ void run(const MlpFwd::Args<float>& x) {
 KLAB_VARIANT(MlpFwd, {.run = run,
                       .parent = "06_threads",
                       .expect = {.shape = {1 << 18, 32, 64, 2, 3, 1}, .over_parent = 1.0}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -23,12 +23,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/common/mlp/04_fused_tile_network-inl.h"
 
-KLAB_SIMD_END(network);
+KLAB_SIMD_ONCE(network);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 
 void run(const MlpNarrowFwd::Args<float>& x) {
@@ -45,7 +42,5 @@ KLAB_VARIANT(MlpNarrowFwd, {.run = run,
                             .parent = "01_naive",
                             .tiles = {kShare},
                             .expect = {.shape = {1 << 16, 32, 64, 2, 3, 1, 2}, .over_parent = 8}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -19,12 +19,9 @@ constexpr Optimizer kRule = Optimizer::nesterov;
 
 #include "kernels/common/optimizer/02_simd-inl.h"
 
-KLAB_SIMD_END(update);
+KLAB_SIMD_ONCE(update);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Nesterov::Args<float>& x) {
   HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n);
   raise_step_counts(optimizer_step(x));
@@ -34,7 +31,5 @@ KLAB_VARIANT(Nesterov, {.run = run,
                         .parent = "01_naive",
                         .tiles = {16},
                         .expect = {.shape = {1 << 15, 8}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

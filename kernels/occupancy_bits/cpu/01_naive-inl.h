@@ -1,6 +1,4 @@
 // The part of occupancy_bits.cpu.01_naive that 02_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Sum and number of the values of [begin, end) that count.
 struct Seen {

@@ -1,6 +1,4 @@
 // The part of occupancy_choose.cuda.01_three_passes that 02_look_back takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Which of a thread's four cells are chosen, as bits.
 __device__ __forceinline__ unsigned chosen_of(const OccupancyChoose::Args<float>& x,

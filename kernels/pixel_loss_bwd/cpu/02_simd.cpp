@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/pixel_loss_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradient);
+KLAB_SIMD_ONCE(gradient);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PixelLossBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(PixelLossBwd, {.run = run,
@@ -28,7 +25,5 @@ KLAB_VARIANT(PixelLossBwd, {.run = run,
                             .forward = "02_simd",
                             .tiles = {16},
                             .expect = {.shape = {8192, 1}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

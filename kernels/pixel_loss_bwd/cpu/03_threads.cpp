@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/pixel_loss_bwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(gradient);
+KLAB_SIMD_ONCE(gradient);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PixelLossBwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(gradient);
   const int64_t n = x.shape.n;
@@ -35,7 +32,5 @@ KLAB_VARIANT(PixelLossBwd, {.run = run,
                             .forward = "03_threads",
                             .tiles = {16},
                             .expect = {.shape = {1 << 22, 1}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

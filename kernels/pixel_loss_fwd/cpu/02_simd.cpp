@@ -15,19 +15,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/pixel_loss_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(loss);
+KLAB_SIMD_ONCE(loss);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PixelLossFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(loss)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(PixelLossFwd, {.run = run,
                             .parent = "01_naive",
                             .tiles = {16},
                             .expect = {.shape = {8192, 1}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

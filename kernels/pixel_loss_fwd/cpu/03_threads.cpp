@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/pixel_loss_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(loss);
+KLAB_SIMD_ONCE(loss);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PixelLossFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(loss);
   const int64_t n = x.shape.n;
@@ -34,7 +31,5 @@ KLAB_VARIANT(PixelLossFwd, {.run = run,
                             .parent = "02_simd",
                             .tiles = {16},
                             .expect = {.shape = {1 << 22, 1}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of pool_bwd.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// A vector of windows: each tap, in order, takes the gradient where it holds the largest and none before it did.
 /// x, d_x: `rows` sorted rows; d_y: readable for a whole vector.

@@ -59,19 +59,14 @@ void pool(const Args& x) {
     picture(s, x.x + i * x_size, x.d_y + i * y_size, x.d_x + i * x_size);
 }
 
-KLAB_SIMD_END(pool);
+KLAB_SIMD_ONCE(pool);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PoolBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolBwd, {.run = run,
                        .parent = "01_naive",
                        .tiles = {8, 16, 32},
                        .expect = {.shape = {1, 64, 112, 112, 2, 2, 2, 2, 0, 0, 0, 0}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

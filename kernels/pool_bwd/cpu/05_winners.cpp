@@ -252,12 +252,9 @@ void pool(const Args& x) {
     picture(s, x.x + i * x_size, x.d_y + i * y_size, x.d_x + i * x_size);
 }
 
-KLAB_SIMD_END(pool);
+KLAB_SIMD_ONCE(pool);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PoolBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolBwd,
@@ -266,7 +263,5 @@ KLAB_VARIANT(PoolBwd,
               .tiles = {8, 16, 32},
               .expect = {.shape = {1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, .over_parent = 1.3},
               .when = {{1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, "a maximum whose windows overlap"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

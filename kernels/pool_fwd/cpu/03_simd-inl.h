@@ -1,6 +1,4 @@
 // The part of pool_fwd.cpu.03_simd that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// y[j] = row[j·stride .. j·stride + s) reduced, times scale[j] where it is an average. The row has neutral
 /// values on both sides, and kBeyond numbers more.

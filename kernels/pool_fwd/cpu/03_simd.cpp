@@ -38,19 +38,14 @@ void pool(const PoolFwd::Args<float>& x) {
     output_rows<false>(x, size, 0, total);
 }
 
-KLAB_SIMD_END(pool);
+KLAB_SIMD_ONCE(pool);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PoolFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolFwd, {.run = run,
                        .parent = "02_separable",
                        .tiles = {8, 16, 32},
                        .expect = {.shape = {1, 64, 112, 112, 2, 2, 2, 2, 0, 0, 0, 0}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

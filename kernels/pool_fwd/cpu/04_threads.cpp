@@ -43,19 +43,14 @@ void pool(const PoolFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(pool);
+KLAB_SIMD_ONCE(pool);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const PoolFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
 
 KLAB_VARIANT(PoolFwd, {.run = run,
                        .parent = "03_simd",
                        .tiles = {8, 16, 32},
                        .expect = {.shape = {1, 64, 112, 112, 2, 2, 2, 2, 0, 0, 0, 0}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of ray_march.cpu.03_skip_blocks that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using March = RayMarch;
 

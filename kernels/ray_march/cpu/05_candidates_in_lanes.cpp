@@ -28,12 +28,9 @@ void march_all(const March::Args<float>& x, const int32_t* words) {
   });
 }
 
-KLAB_SIMD_END(march_all);
+KLAB_SIMD_ONCE(march_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const RayMarch::Args<float>& x) {
   const GridWords words(x);
   HWY_DYNAMIC_DISPATCH(march_all)(x, words.data());
@@ -43,7 +40,5 @@ KLAB_VARIANT(RayMarch, {.run = run,
                         .parent = "04_threads",
                         .tiles = {4, 16, 64},
                         .expect = {.shape = {8192, 128, 1, 1024, 1 << 20}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -56,12 +56,9 @@ void march_all(const March::Args<float>& x, const int32_t* words, const uint8_t*
   });
 }
 
-KLAB_SIMD_END(march_all);
+KLAB_SIMD_ONCE(march_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kBlock = 8;  // cells along an edge of a block
 
 // Every second or third bit of a Morton index.
@@ -106,7 +103,5 @@ void run(const RayMarch::Args<float>& x) {
 }
 
 KLAB_VARIANT(RayMarch, {.run = run, .parent = "05_candidates_in_lanes", .tiles = {4, 16, 64}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -162,12 +162,9 @@ void march_all(const March::Args<float>& x, const int32_t* words) {
   });
 }
 
-KLAB_SIMD_END(march_all);
+KLAB_SIMD_ONCE(march_all);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const RayMarch::Args<float>& x) {
   const GridWords words(x);
   HWY_DYNAMIC_DISPATCH(march_all)(x, words.data());
@@ -177,7 +174,5 @@ KLAB_VARIANT(RayMarch, {.run = run,
                         .parent = "06_coarse_bits",
                         .tiles = {4, 16, 64, 256},
                         .expect = {.shape = {10752, 128, 1, 384, 1 << 20}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of ray_march.cuda.01_thread_per_ray that 02_coarse_bits, 03_two_pass_scan and 04_look_back take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The inputs, as the contract has them.
 struct Scene {

@@ -1,6 +1,4 @@
 // The part of ray_march.cuda.02_coarse_bits that 03_two_pass_scan and 04_look_back take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Cells of 2^shift cells an edge: on the Morton curve 8^shift neighbors. Chosen so that a bit for each of all
 /// cascades fits into 16 KB, and from 4 cells an edge on.

@@ -1,6 +1,4 @@
 // The part of reduce.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The sum of elements [i, end), in eight vectors of sums.
 float sum_of(const float* x, int64_t i, int64_t end) {

@@ -12,19 +12,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/reduce/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(sum_of);
+KLAB_SIMD_ONCE(sum_of);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Reduce::Args<float>& x) { *x.sum = HWY_DYNAMIC_DISPATCH(sum_of)(x.x, 0, x.shape.n); }
 
 KLAB_VARIANT(Reduce, {.run = run,
                       .parent = "01_naive",
                       .tiles = {16, 128},
                       .expect = {.shape = {2048}, .over_parent = 8}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/reduce/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(sum_of);
+KLAB_SIMD_ONCE(sum_of);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 constexpr int64_t kLine = 16;         // floats, so that no two threads write one cache line
 
@@ -44,7 +41,5 @@ KLAB_VARIANT(Reduce, {.run = run,
                       .parent = "02_simd",
                       .tiles = {16, 128, kEnough},
                       .expect = {.shape = {1 << 24}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

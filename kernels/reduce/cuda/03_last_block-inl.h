@@ -1,6 +1,4 @@
 // The part of reduce.cuda.03_last_block that 04_sixteen_bytes takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Returns the sum over the block to its first warp. All threads call it; a barrier lies between two calls.
 __device__ __forceinline__ float sum_of_block(float value) {

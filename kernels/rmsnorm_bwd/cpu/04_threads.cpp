@@ -20,12 +20,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/rmsnorm_bwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(rows);
+KLAB_SIMD_ONCE(rows);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const RmsnormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   static thread_local Scratch memory;
@@ -56,7 +53,5 @@ KLAB_VARIANT(RmsnormBwd, {.run = run,
                           .forward = "01_naive",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -51,12 +51,9 @@ void rows(const RmsnormBwd::Args<float>& x, int64_t i, int64_t end, float* HWY_R
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(rows);
+KLAB_SIMD_ONCE(rows);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const RmsnormBwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // features worth waking a team for
   static thread_local Scratch memory;
@@ -88,7 +85,5 @@ KLAB_VARIANT(RmsnormBwd, {.run = run,
                           .forward = "01_naive",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

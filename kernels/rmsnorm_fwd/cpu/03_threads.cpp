@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/rmsnorm_fwd/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const RmsnormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -34,7 +31,5 @@ KLAB_VARIANT(RmsnormFwd, {.run = run,
                           .parent = "02_simd",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

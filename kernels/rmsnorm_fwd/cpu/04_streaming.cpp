@@ -43,12 +43,9 @@ void normalize(const RmsnormFwd::Args<float>& x, int64_t i, int64_t end, bool st
   if (stream) hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(normalize);
+KLAB_SIMD_ONCE(normalize);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const RmsnormFwd::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // numbers worth waking a team for
   const int64_t all = x.shape.n;
@@ -62,7 +59,5 @@ KLAB_VARIANT(RmsnormFwd, {.run = run,
                           .parent = "03_threads",
                           .tiles = {16, 64},
                           .expect = {.shape = {8192, 1024}, .over_parent = 1.2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

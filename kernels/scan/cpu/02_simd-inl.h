@@ -1,6 +1,4 @@
 // The part of scan.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Tag = hn::CappedTag<uint32_t, 8>;
 using V = hn::Vec<Tag>;

@@ -13,19 +13,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/scan/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(scan_run);
+KLAB_SIMD_ONCE(scan_run);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Scan::Args<float>& x) { HWY_DYNAMIC_DISPATCH(scan_run)(x, 0, x.shape.n, 0); }
 
 KLAB_VARIANT(Scan, {.run = run,
                     .parent = "01_naive",
                     .tiles = {4, 8},
                     .expect = {.shape = {2048}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

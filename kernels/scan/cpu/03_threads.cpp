@@ -34,12 +34,9 @@ uint32_t sum_run(const Scan::Args<float>& x, int64_t i, int64_t end) {
   return sum;
 }
 
-KLAB_SIMD_END(scan_run, sum_run);
+KLAB_SIMD_ONCE(scan_run, sum_run);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kStretch = 1 << 15;          // elements of a thread; 128 KB, which stay in L2
 constexpr int64_t kEnough = 2 * kStretch + 1;  // elements worth waking a team for
 constexpr int64_t kLine = 16;                  // words, so that no two threads write one cache line
@@ -74,7 +71,5 @@ KLAB_VARIANT(Scan, {.run = run,
                     .parent = "02_simd",
                     .tiles = {8, kStretch, kEnough},
                     .expect = {.shape = {1 << 24}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -19,19 +19,14 @@ constexpr Optimizer kRule = Optimizer::sgd;
 
 #include "kernels/common/optimizer/02_simd-inl.h"
 
-KLAB_SIMD_END(update);
+KLAB_SIMD_ONCE(update);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Sgd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(update)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(Sgd, {.run = run,
                    .parent = "01_naive",
                    .tiles = {16},
                    .expect = {.shape = {1 << 15, 8}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of sh_bwd.cpu.03_simd that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void gradient(const ShBwd::Args<float>& args, int64_t begin, int64_t end) {
   const hn::CappedTag<float, 16> d;

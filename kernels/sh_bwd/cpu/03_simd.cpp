@@ -15,12 +15,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/sh_bwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(gradient);
+KLAB_SIMD_ONCE(gradient);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradient)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(ShBwd, {.run = run,
@@ -28,7 +25,5 @@ KLAB_VARIANT(ShBwd, {.run = run,
                      .forward = "03_simd",
                      .tiles = {16},
                      .expect = {.shape = {1 << 12, 4}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -15,19 +15,14 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/sh_fwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(encode);
+KLAB_SIMD_ONCE(encode);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(encode)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(ShFwd, {.run = run,
                      .parent = "02_factored",
                      .tiles = {16},
                      .expect = {.shape = {1 << 12, 4}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

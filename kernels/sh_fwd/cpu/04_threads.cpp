@@ -16,12 +16,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/sh_fwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(encode);
+KLAB_SIMD_ONCE(encode);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const ShFwd::Args<float>& x) {
   const auto part = HWY_DYNAMIC_DISPATCH(encode);
   const int64_t n = x.shape.n;
@@ -34,7 +31,5 @@ KLAB_VARIANT(ShFwd, {.run = run,
                      .parent = "03_simd",
                      .tiles = {16},
                      .expect = {.shape = {1 << 18, 4}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -31,12 +31,9 @@ void gradients(const SoftmaxXentBwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SoftmaxXentBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(gradients)(x); }
 
 KLAB_VARIANT(SoftmaxXentBwd, {.run = run,
@@ -44,7 +41,5 @@ KLAB_VARIANT(SoftmaxXentBwd, {.run = run,
                               .forward = "03_simd",
                               .tiles = {16, 64},
                               .expect = {.shape = {4096, 1000}, .over_parent = 4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

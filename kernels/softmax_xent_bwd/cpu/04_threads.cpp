@@ -34,12 +34,9 @@ void gradients(const SoftmaxXentBwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-KLAB_SIMD_END(gradients);
+KLAB_SIMD_ONCE(gradients);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SoftmaxXentBwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
@@ -53,7 +50,5 @@ KLAB_VARIANT(SoftmaxXentBwd, {.run = run,
                               .tiles = {16, 64},
                               .expect = {.shape = {4096, 1000}, .over_parent = 1.4},
                               .was = {"05_rows_in_lanes"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

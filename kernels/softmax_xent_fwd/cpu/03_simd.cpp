@@ -69,19 +69,14 @@ void losses(const SoftmaxXentFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(losses);
+KLAB_SIMD_ONCE(losses);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SoftmaxXentFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(losses)(x); }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
                               .parent = "02_accumulators",
                               .tiles = {16, 64},
                               .expect = {.shape = {4096, 1000}, .over_parent = 5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -30,12 +30,9 @@ void losses(const SoftmaxXentFwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(losses);
+KLAB_SIMD_ONCE(losses);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SoftmaxXentFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(losses)(x); }
 
 KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
@@ -43,7 +40,5 @@ KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
                               .tiles = {16, 64},
                               .expect = {.shape = {128, 50257}, .over_parent = 1.05},
                               .when = {{128, 50257}, "rows longer than the caches near the core"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -30,12 +30,9 @@ void losses(const SoftmaxXentFwd::Args<float>& x, int64_t i, int64_t end) {
   }
 }
 
-KLAB_SIMD_END(losses);
+KLAB_SIMD_ONCE(losses);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SoftmaxXentFwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   constexpr int64_t kEnough = 1 << 14;  // logits worth waking a team for
@@ -48,7 +45,5 @@ KLAB_VARIANT(SoftmaxXentFwd, {.run = run,
                               .tiles = {16, 64},
                               .expect = {.shape = {4096, 1000}, .over_parent = 1.5},
                               .was = {"06_rows_in_lanes"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

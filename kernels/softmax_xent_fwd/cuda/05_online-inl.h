@@ -1,6 +1,4 @@
 // The part of softmax_xent_fwd.cuda.05_online that 06_vectorized takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Statistics of a part of a row. An empty part begins at the lowest finite float: minus infinity less itself
 /// would be NaN.

@@ -1,6 +1,4 @@
 // The part of ssim_loss_bwd.cpu.03_simd that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Args = SsimLossBwd::Args<float>;
 

@@ -18,12 +18,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/ssim_loss_bwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(slopes, gather);
+KLAB_SIMD_ONCE(slopes, gather);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SsimLossBwd::Args<float>& x) {
   const int64_t rows = 3 * x.shape.height;
   std::vector<float> maps(size_t(9 * x.shape.pixels()));
@@ -36,7 +33,5 @@ KLAB_VARIANT(SsimLossBwd, {.run = run,
                            .numerics = {.growth = Growth::linear},
                            .tiles = {11, 16},
                            .expect = {.shape = {400, 400}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

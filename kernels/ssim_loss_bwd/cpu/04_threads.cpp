@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/ssim_loss_bwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(slopes, gather);
+KLAB_SIMD_ONCE(slopes, gather);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kRows = 16;
 
 void run(const SsimLossBwd::Args<float>& x) {
@@ -44,7 +41,5 @@ KLAB_VARIANT(SsimLossBwd, {.run = run,
                            .numerics = {.growth = Growth::linear},
                            .tiles = {kRows},
                            .expect = {.shape = {400, 400}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

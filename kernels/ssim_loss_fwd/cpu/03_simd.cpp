@@ -18,12 +18,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/ssim_loss_fwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(compare);
+KLAB_SIMD_ONCE(compare);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const SsimLossFwd::Args<float>& x) {
   const int64_t rows = 3 * x.shape.height;
   std::vector<double> parts(static_cast<size_t>(rows));
@@ -38,7 +35,5 @@ KLAB_VARIANT(SsimLossFwd, {.run = run,
                            .numerics = {.growth = Growth::linear},
                            .tiles = {11, 16},
                            .expect = {.shape = {400, 400}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

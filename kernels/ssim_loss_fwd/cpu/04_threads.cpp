@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/ssim_loss_fwd/cpu/03_simd-inl.h"
 
-KLAB_SIMD_END(compare);
+KLAB_SIMD_ONCE(compare);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kRows = 16;
 
 void run(const SsimLossFwd::Args<float>& x) {
@@ -41,7 +38,5 @@ KLAB_VARIANT(SsimLossFwd, {.run = run,
                            .numerics = {.growth = Growth::linear},
                            .tiles = {kRows},
                            .expect = {.shape = {400, 400}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -29,19 +29,14 @@ void transpose(const Transpose::Args<float>& x) {
                       std::min(kCols, n - j));
 }
 
-KLAB_SIMD_END(transpose);
+KLAB_SIMD_ONCE(transpose);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const Transpose::Args<float>& x) { HWY_DYNAMIC_DISPATCH(transpose)(x); }
 
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "02_blocked",
                          .tiles = {16, 32},
                          .expect = {.shape = {256, 256}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

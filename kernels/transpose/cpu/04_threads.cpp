@@ -23,12 +23,9 @@ void tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_be
     transpose_block(x.in + i * n + j, n, x.out + j * m + i, m, rows, std::min(kCols, j_end - j));
 }
 
-KLAB_SIMD_END(tile);
+KLAB_SIMD_ONCE(tile);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kBand = 32;         // rows
 constexpr int64_t kTileCols = 1024;   // 4 kB of each input row
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
@@ -52,7 +49,5 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "03_simd_blocks",
                          .tiles = {16, 32, 1024},
                          .expect = {.shape = {256, 256}, .over_parent = 1.4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

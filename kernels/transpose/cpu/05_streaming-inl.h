@@ -1,6 +1,4 @@
 // The part of transpose.cpu.05_streaming that 06_prefetch, 07_carry, 08_by_size and 10_realign take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // Sixteen rows, up to sixteen columns; every out + c·m is aligned to 64 bytes.
 void stream_block(const float* in, int64_t n, float* out, int64_t m, int64_t cols) {

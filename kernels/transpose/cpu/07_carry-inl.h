@@ -1,6 +1,4 @@
 // The part of transpose.cpu.07_carry that 08_by_size, 10_realign and 11_whole_lines take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 HWY_INLINE void copy_line(const float* from, float* to) {
   const hn::CappedTag<float, 16> d;

@@ -34,12 +34,9 @@ HWY_INLINE void prefetch_block(const float* in, int64_t n) {
 
 #include "kernels/transpose/cpu/07_carry_tiles-inl.h"
 
-KLAB_SIMD_END(aligned_tile, any_tile);
+KLAB_SIMD_ONCE(aligned_tile, any_tile);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 // Tiles of the matrix, and how they are numbered: along the rows first.
 struct Tiling {
   int64_t rows, cols;
@@ -80,7 +77,5 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .tiles = {16, 32, 64, 1024},
                          .expect = {.shape = {4099, 4001}, .over_parent = 1.5},
                          .when = {{4099, 4001}, "rows of the result begin anywhere within a line"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -38,12 +38,9 @@ void plain_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_
 
 #include "kernels/transpose/cpu/07_carry_tiles-inl.h"
 
-KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
+KLAB_SIMD_ONCE(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 // Tiles of the matrix, and how they are numbered: along the rows first.
 struct Tiling {
   int64_t rows, cols;
@@ -88,7 +85,5 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .tiles = {16, 32, 64, 1024},
                          .expect = {.shape = {256, 256}, .over_parent = 1.3},
                          .when = {{256, 256}, "what the caches keep should not be sent to memory"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of transpose.cpu.10_realign that 11_whole_lines and 12_row_runs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // Prefetches sixteen lines, one a row, into the second-level cache.
 HWY_INLINE void prefetch_block(const float* in, int64_t n) {

@@ -114,12 +114,9 @@ void any_tile(const Transpose::Args<float>& x, int64_t i_begin, int64_t i_end, i
   }
 }
 
-KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
+KLAB_SIMD_ONCE(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 #include "kernels/common/transpose/10_realign_run-inl.h"
 
 KLAB_VARIANT(Transpose, {.run = run,
@@ -128,7 +125,5 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .expect = {.shape = {4099, 4001}, .over_parent = 1.3},
                          .when = {{4099, 4001}, "rows of the result begin anywhere within a line"},
                          .was = {"09_panels"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

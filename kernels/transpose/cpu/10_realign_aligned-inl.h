@@ -1,6 +1,4 @@
 // The part of transpose.cpu.10_realign that 11_whole_lines takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 // Every row of `out` begins on a line. Rows [i, i + rows) and columns [j_begin, j_end).
 void aligned_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int64_t j_begin, int64_t j_end) {

@@ -31,12 +31,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/common/transpose/11_whole_lines_tiles-inl.h"
 
-KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
+KLAB_SIMD_ONCE(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 #include "kernels/common/transpose/10_realign_run-inl.h"
 
 KLAB_VARIANT(Transpose, {.run = run,
@@ -44,7 +41,5 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .tiles = {16, 32, 64, 1024},
                          .expect = {.shape = {4099, 4096}, .over_parent = 1.3},
                          .when = {{4099, 4096}, "rows of the input meet in one set of L1"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

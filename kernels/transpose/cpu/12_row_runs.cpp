@@ -58,12 +58,9 @@ void aligned_tile(const Transpose::Args<float>& x, int64_t i, int64_t rows, int6
   }
 }
 
-KLAB_SIMD_END(plain_tile, aligned_tile, any_tile);
+KLAB_SIMD_ONCE(plain_tile, aligned_tile, any_tile);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 #include "kernels/common/transpose/10_realign_run-inl.h"
 
 KLAB_VARIANT(Transpose, {.run = run,
@@ -72,7 +69,5 @@ KLAB_VARIANT(Transpose, {.run = run,
                          .expect = {.shape = {4800, 4000}, .over_parent = 1.05},
                          .when = {{4096, 4096}, "an open page of memory serves a run of lines"},
                          .was = {"13_long_runs", "14_one_by_one"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

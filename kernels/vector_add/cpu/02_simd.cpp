@@ -21,19 +21,14 @@ void add(const VectorAdd::Args<float>& x) {
   for (; i < n; ++i) x.c[i] = x.a[i] + x.b[i];
 }
 
-KLAB_SIMD_END(add);
+KLAB_SIMD_ONCE(add);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const VectorAdd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(add)(x); }
 
 KLAB_VARIANT(VectorAdd, {.run = run,
                          .parent = "01_scalar",
                          .tiles = {16},
                          .expect = {.shape = {2048}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

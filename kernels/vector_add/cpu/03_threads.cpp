@@ -26,12 +26,9 @@ void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
   for (; i < end; ++i) x.c[i] = x.a[i] + x.b[i];
 }
 
-KLAB_SIMD_END(add);
+KLAB_SIMD_ONCE(add);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 
 void run(const VectorAdd::Args<float>& x) {
@@ -49,7 +46,5 @@ KLAB_VARIANT(VectorAdd, {.run = run,
                          .parent = "02_simd",
                          .tiles = {16, kEnough},
                          .expect = {.shape = {65536}, .over_parent = 1.4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -35,12 +35,9 @@ void add(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
   hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(add);
+KLAB_SIMD_ONCE(add);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 
 void run(const VectorAdd::Args<float>& x) {
@@ -58,7 +55,5 @@ KLAB_VARIANT(VectorAdd, {.run = run,
                          .parent = "03_threads",
                          .tiles = {16, kEnough},
                          .expect = {.shape = {1 << 25}, .over_parent = 1.15}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -41,12 +41,9 @@ void add_streamed(const VectorAdd::Args<float>& x, int64_t i, int64_t end) {
   hwy::FlushStream();  // streamed lines become visible to other cores
 }
 
-KLAB_SIMD_END(add_plain, add_streamed);
+KLAB_SIMD_ONCE(add_plain, add_streamed);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kEnough = 1 << 15;  // elements worth waking a team for
 constexpr int64_t kBeyond = 1 << 20;  // elements from which on they are streamed
 
@@ -71,7 +68,5 @@ KLAB_VARIANT(VectorAdd, {.run = run,
                          .tiles = {16, kEnough, kBeyond},
                          .expect = {.shape = {65536}, .over_parent = 2},
                          .when = {{65536}, "what the caches keep should not be sent to memory"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of visible_compact.cpu.02_fixed_copies that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 constexpr int64_t kShort = 8;
 

@@ -1,6 +1,4 @@
 // The part of visible_limit.cpu.02_simd that 03_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void look(const VisibleLimit::Args<float>& x, int64_t begin_ray, int64_t end_ray) {
   const hn::CappedTag<float, 16> d;

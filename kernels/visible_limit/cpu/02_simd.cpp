@@ -17,16 +17,11 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/visible_limit/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(look);
+KLAB_SIMD_ONCE(look);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const VisibleLimit::Args<float>& x) { HWY_DYNAMIC_DISPATCH(look)(x, 0, x.shape.rays); }
 
 KLAB_VARIANT(VisibleLimit, {.run = run, .parent = "01_naive", .tiles = {16}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -17,12 +17,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/visible_limit/cpu/02_simd-inl.h"
 
-KLAB_SIMD_END(look);
+KLAB_SIMD_ONCE(look);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kRun = 64, kFewSamples = 1 << 16;
 
 void run(const VisibleLimit::Args<float>& x) {
@@ -32,7 +29,5 @@ void run(const VisibleLimit::Args<float>& x) {
 }
 
 KLAB_VARIANT(VisibleLimit, {.run = run, .parent = "02_simd", .tiles = {kRun, kFewSamples}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of voxel_march.cpu.03_skip_far that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using March = VoxelMarch;
 

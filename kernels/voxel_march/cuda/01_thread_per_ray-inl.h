@@ -1,6 +1,4 @@
 // The part of voxel_march.cuda.01_thread_per_ray that 02_skip_words and 03_look_back take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The inputs, as the contract has them.
 struct Scene {

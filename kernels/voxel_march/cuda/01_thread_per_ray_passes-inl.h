@@ -1,6 +1,4 @@
 // The part of voxel_march.cuda.01_thread_per_ray that 02_skip_words takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 __global__ void __launch_bounds__(kThreads) count_pieces(Scene scene, int* __restrict__ counts) {
   const int64_t r = int64_t(blockIdx.x) * kThreads + threadIdx.x;

@@ -1,6 +1,4 @@
 // The part of voxel_march.cuda.02_skip_words that 03_look_back takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The bits of a block: one load, where the grid begins at a word.
 __device__ __forceinline__ uint64_t word_at(const uint8_t* bits) {

@@ -65,12 +65,9 @@ void all_points(const VoxelShBwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(all_points);
+KLAB_SIMD_ONCE(all_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const VoxelShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x); }
 
 KLAB_VARIANT(VoxelShBwd, {.run = run,
@@ -78,7 +75,5 @@ KLAB_VARIANT(VoxelShBwd, {.run = run,
                           .numerics = {.growth = Growth::linear},
                           .tiles = {8},
                           .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -66,12 +66,9 @@ void all_points(const VoxelShBwd::Args<float>& x) {
   }
 }
 
-KLAB_SIMD_END(all_points);
+KLAB_SIMD_ONCE(all_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const VoxelShBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x); }
 
 KLAB_VARIANT(VoxelShBwd, {.run = run,
@@ -79,7 +76,5 @@ KLAB_VARIANT(VoxelShBwd, {.run = run,
                           .numerics = {.growth = Growth::linear},
                           .tiles = {8, 32},
                           .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -102,12 +102,9 @@ void own_points(const VoxelShBwd::Args<float>& x, const Rows* notes, Rows own) {
   }
 }
 
-KLAB_SIMD_END(note, own_points);
+KLAB_SIMD_ONCE(note, own_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kBuckets = 1024;  // that rows are counted in
 
 /// Returns the begin of each thread's range, and the end of the last one: as many points in each.
@@ -146,7 +143,5 @@ KLAB_VARIANT(VoxelShBwd, {.run = run,
                           .numerics = {.growth = Growth::linear},
                           .tiles = {8, 32, 1024},
                           .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 1.4}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of voxel_sh_fwd.cpu.02_rows that 03_prefetch and 04_threads take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The inputs of the logistic function for the colors of one point.
 template <int kBasis>

@@ -52,12 +52,9 @@ void all_points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {
   }
 }
 
-KLAB_SIMD_END(all_points);
+KLAB_SIMD_ONCE(all_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const VoxelShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(VoxelShFwd, {.run = run,
@@ -65,7 +62,5 @@ KLAB_VARIANT(VoxelShFwd, {.run = run,
                           .numerics = {.growth = Growth::linear},
                           .tiles = {16, 64},
                           .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

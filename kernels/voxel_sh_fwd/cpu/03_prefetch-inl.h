@@ -1,6 +1,4 @@
 // The part of voxel_sh_fwd.cpu.03_prefetch that 04_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 template <int kBasis>
 void points(const VoxelShFwd::Args<float>& x, int64_t begin, int64_t end) {

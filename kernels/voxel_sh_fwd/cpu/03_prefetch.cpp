@@ -23,12 +23,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/voxel_sh_fwd/cpu/03_prefetch-inl.h"
 
-KLAB_SIMD_END(all_points);
+KLAB_SIMD_ONCE(all_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const VoxelShFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_points)(x, 0, x.shape.n); }
 
 KLAB_VARIANT(VoxelShFwd, {.run = run,
@@ -36,7 +33,5 @@ KLAB_VARIANT(VoxelShFwd, {.run = run,
                           .numerics = {.growth = Growth::linear},
                           .tiles = {16, 64},
                           .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 1.1}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

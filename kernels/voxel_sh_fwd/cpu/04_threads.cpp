@@ -22,12 +22,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/voxel_sh_fwd/cpu/03_prefetch-inl.h"
 
-KLAB_SIMD_END(all_points);
+KLAB_SIMD_ONCE(all_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kStretch = 1024;  // points
 
 void run(const VoxelShFwd::Args<float>& x) {
@@ -42,7 +39,5 @@ KLAB_VARIANT(VoxelShFwd, {.run = run,
                           .numerics = {.growth = Growth::linear},
                           .tiles = {16, 64, kStretch},
                           .expect = {.shape = {1 << 17, 128, 1 << 18, 9}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -46,12 +46,9 @@ void sums(const WindowSum::Args<float>& args) {
   one_by_one(x, y, n, r, i, n);
 }
 
-KLAB_SIMD_END(sums);
+KLAB_SIMD_ONCE(sums);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 
 KLAB_VARIANT(WindowSum, {.run = run,
@@ -59,7 +56,5 @@ KLAB_VARIANT(WindowSum, {.run = run,
                          .tiles = {16, 64},
                          .expect = {.shape = {65536, 3}, .over_parent = 8},
                          .when = {{65536, 3}, "narrow windows"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of window_sum.cpu.04_scan that 05_by_radius and 06_threads take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Inclusive sums from the last lane down.
 template <class D, class V>

@@ -23,19 +23,14 @@ void sums(const WindowSum::Args<float>& args) {
   for (int64_t first = 0; first < n; first += 2 * r + 1) group(args.x, args.y, n, r, first);
 }
 
-KLAB_SIMD_END(sums);
+KLAB_SIMD_ONCE(sums);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 
 KLAB_VARIANT(WindowSum, {.run = run,
                          .parent = "02_running_sum",
                          .tiles = {16},
                          .expect = {.shape = {65536, 100}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -1,6 +1,4 @@
 // The part of window_sum.cpu.05_by_radius that 06_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 void one_by_one(const float* x, float* y, int64_t n, int64_t r, int64_t i, int64_t end) {
   for (; i < end; ++i) {

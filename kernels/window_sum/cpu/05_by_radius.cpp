@@ -24,12 +24,9 @@ void sums(const WindowSum::Args<float>& args) {
   for (int64_t first = 0; first < n; first += 2 * r + 1) group(args.x, args.y, n, r, first);
 }
 
-KLAB_SIMD_END(sums);
+KLAB_SIMD_ONCE(sums);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const WindowSum::Args<float>& x) { HWY_DYNAMIC_DISPATCH(sums)(x); }
 
 KLAB_VARIANT(WindowSum, {.run = run,
@@ -37,7 +34,5 @@ KLAB_VARIANT(WindowSum, {.run = run,
                          .tiles = {16},
                          .expect = {.shape = {65536, 3}, .over_parent = 4},
                          .when = {{65536, 3}, "narrow windows"}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

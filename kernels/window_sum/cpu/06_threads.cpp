@@ -31,12 +31,9 @@ void sums(const WindowSum::Args<float>& args, int64_t k, int64_t parts) {
   for (int64_t first = begin; first < end; first += window) group(args.x, args.y, n, r, first);
 }
 
-KLAB_SIMD_END(sums);
+KLAB_SIMD_ONCE(sums);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const WindowSum::Args<float>& x) {
   constexpr int64_t kEnough = 1 << 14;  // elements worth waking a team for
   const auto part = HWY_DYNAMIC_DISPATCH(sums);
@@ -49,7 +46,5 @@ KLAB_VARIANT(WindowSum, {.run = run,
                          .parent = "04_scan",
                          .tiles = {16},
                          .expect = {.shape = {1 << 22, 100}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif
