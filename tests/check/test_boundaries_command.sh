@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # klab check --boundaries counts cases, as text and for programs, and refuses options that it has no use for.
 set -uo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+. "$(dirname "$0")/../common.sh"
+count_failures
 
 "$klab" check --boundaries unscale depth_loss_fwd >"$tmp/text" 2>&1 || { cat "$tmp/text"; fail "exit code $?"; }
 grep -qE '^unscale +coverage ([0-9]+) of \1 +[0-9]+ cases, [0-9]+ with --quick$' "$tmp/text" || fail "no coverage of unscale"
@@ -27,4 +24,4 @@ for option in --quick --triples --apart --remember "--shape 8"; do
 done
 "$klab" check --boundaries no_such_op >"$tmp/refused" 2>&1
 [[ $? -eq 2 ]] || fail "an op that does not exist is no error"
-exit $failed
+exit $((failures > 0))

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # Wrong kernels are made from a rung and hunks: where a hunk does not apply, the error names mutant, hunk and remedy.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 tool=$(dirname "$1")/tests/klab_apply_hunks
 [[ -x $tool ]] || { echo "skipped: this build has no mutants"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+count_failures
 
 mkdir -p "$tmp/tree/kernels/one/cpu" "$tmp/tree/kernels/one/cuda"
 cat >"$tmp/tree/kernels/one/cpu/02_fast.cpp" <<'RUNG'
@@ -83,4 +81,4 @@ refused "no rung" "names no rung" "${head[@]}"
 refused "no fault" "says no fault" "// one.cpu.72_bad: forgets." "rung one.cpu.02_fast"
 refused "a line without a mark" "begins with a blank, '-' or '+'" "${head[@]}" "rung one.cpu.02_fast" "@@" "first();"
 refused "an unknown line" "expected '// ...'" "${head[@]}" "of one.cpu.02_fast"
-exit $failed
+exit $((failures > 0))

@@ -3,11 +3,8 @@
 # watched flags and precompiled headers without any setting in the project, and no warnings as errors. klab::radiance is there as
 # well: it links with the objects that the build of klab has, and is compiled for programs that link it only.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 source_dir=$2 build_dir=$3
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-fail() { echo "FAILED: $*"; exit 1; }
-must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 30 "$tmp/log"; fail "$what"; }; }
 
 cp -r "$source_dir/examples/own_kernels" "$tmp/project"
 cd "$tmp/project"

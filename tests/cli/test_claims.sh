@@ -2,13 +2,10 @@
 # klab claims: the record as text and JSON, one seed now, a recording that Ctrl-C ends and that continues, records that are refused.
 # ctest: slow
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp" || exit 2
-export XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 OMP_WAIT_POLICY=passive KLAB_ROOT=$root
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
+export NO_COLOR=1 OMP_WAIT_POLICY=passive KLAB_ROOT=$root
+count_failures
 # try CODE TEXT ARGUMENTS...: klab claims ends with the code and prints the text, a refusal in one line.
 try() {
   local want=$1 text=$2 code=0; shift 2

@@ -3,9 +3,7 @@
 # code 1, in every form of the command; the other variants are not accused. The kernel that does it is a baseline's library call,
 # replaced by another one.
 set -uo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 export NO_COLOR=1 OMP_WAIT_POLICY=passive
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }

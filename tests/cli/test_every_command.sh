@@ -2,15 +2,12 @@
 # Each command of the sanitized klab once, and one refusal of most: what only commands call is sanitized nowhere else.
 # ctest: sanitized-only slow
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 cd "$tmp" || exit 2
 export KLAB_WORK=$tmp/work XDG_CACHE_HOME=$tmp/cache NO_COLOR=1
 # Commands start processes of their own, whose reports they do not show: every process writes its report to a file.
 export ASAN_OPTIONS=log_path=$tmp/finding UBSAN_OPTIONS=log_path=$tmp/finding:print_stacktrace=1 LSAN_OPTIONS=log_path=$tmp/finding
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 
 commands=" $("$klab" --help | sed -nE '/^Subcommands:/,/^The launcher/s/^  ([a-z][a-z-]*) .*/\1/p' | tr '\n' ' ')"
 [[ $commands == *" check "* && $commands == *" step "* ]] || fail "the help lists no commands: $commands"

@@ -5,12 +5,9 @@
 # check by name. Files in a wrong place are refused with the file and the expected place, and an installed header that is
 # broken breaks the project.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 source_dir=$2 build_dir=$3
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 30 "$tmp/log"; echo "FAILED: $what"; exit 1; }; }
+count_failures
 has() { grep -q -e "$2" "$1" || { cat "$1"; fail "$3"; }; }
 
 must install cmake --install "$build_dir" --prefix "$tmp/installed"

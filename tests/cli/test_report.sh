@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # klab report with several runs side by side, figures as files, LaTeX, a title; and what narrow screens show. From recorded rows.
 set -euo pipefail
+. "$(dirname "$0")/../common.sh"
 klab=$1 home=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
-fail() { echo "FAILED: $*"; exit 1; }
 has() { grep -qF -- "$2" "$1" || { head -c 2000 "$1"; fail "$3: '$2' is not in $1"; }; }
 
 # Three runs of the same rows: the second of another commit, the third without the first row that was timed.

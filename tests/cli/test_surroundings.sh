@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # What a system may lack or refuse: a terminal that knows no escape codes, a narrow one, file locks, a folder to write to.
 set -uo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 cd "$tmp"
 export KLAB_WORK=$tmp/work XDG_CACHE_HOME=$tmp/cache OMP_WAIT_POLICY=passive
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+count_failures
 
 # On a terminal: `script` gives a command one. With TERM=dumb or none there are no escape codes; with xterm there are.
 on_terminal() {  # TERM or "", columns, command...
@@ -65,4 +62,4 @@ grep -q -- "runs: .*--out DIR" refused.txt || { cat refused.txt; fail "runs/ tha
 # A work folder that cannot be written to.
 KLAB_WORK=/proc/klab "$klab" step 01.02 >refused.txt 2>&1 && fail "a work folder in /proc"
 grep -q "KLAB_WORK" refused.txt || { cat refused.txt; fail "a work folder in /proc: no remedy"; }
-exit $failed
+exit $((failures > 0))

@@ -3,12 +3,10 @@
 # The table of docs/cuda-on-the-host.md, at small sizes: checks the counts that do not depend on the size. With KLAB_FULL=1 the kernels
 # run at the sizes that GPUs were measured at, which takes minutes.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
 export NO_COLOR=1
-programs=$source_dir/tests/programs
+programs=$root/tests/programs
 full=${KLAB_FULL:-0}
 traced() {  # to.json, program, arguments...
   local to=$1 program=$2; shift 2

@@ -3,16 +3,13 @@
 # cuda::barrier, cuda::pipeline and the copies that they wait for: the examples of CUDA's programming guide run without a finding; a wait, a
 # release or an init() that is missing, an arrival too many or too few is found, with its line.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
 export NO_COLOR=1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 cd "$tmp"
 
-"$klab" trace "$source_dir/tests/programs/barriers.cu" >out 2>&1 || { tail -n 25 out; fail "barriers.cu: exit code $?"; }
+"$klab" trace "$root/tests/programs/barriers.cu" >out 2>&1 || { tail -n 25 out; fail "barriers.cu: exit code $?"; }
 grep -qF "barriers passed" out || fail "barriers.cu does not say that it passed"
 grep -E "FINDING|  note" out && fail "barriers.cu has findings"
 
@@ -88,7 +85,7 @@ P
   for name in "${names[@]}"; do echo "  if (std::strcmp(argv[1], \"$name\") == 0) $name<<<1, 64>>>(y, x);"; done
   echo '  cudaDeviceSynchronize(); cudaFree(x); cudaFree(y); }'
 } >wrongs.cu
-"$build_dir/klab-nvcc" wrongs.cu -o wrongs || fail "wrongs.cu cannot be compiled"
+"$build/klab-nvcc" wrongs.cu -o wrongs || fail "wrongs.cu cannot be compiled"
 for k in "${!names[@]}"; do
   name=${names[k]} code=0
   at=$(grep -n "^__global__ void $name(" wrongs.cu | cut -d: -f1)

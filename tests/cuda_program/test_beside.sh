@@ -3,13 +3,11 @@
 # Blocks that run concurrently on 2 and 4 threads give the results of blocks run one after the other: the same counts, findings,
 # output and results, to the bit, of programs that diverge, share memory, add floats, queue, wait, print, race, fail and do not end.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-nvcc=$build_dir/klab-nvcc
+. "$(dirname "$0")/../common.sh"
+nvcc=$build/klab-nvcc
 [[ -x $nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 cd "$tmp"
-cp "$source_dir/tests/programs/beside.cu" .
+cp "$root/tests/programs/beside.cu" .
 "$nvcc" beside.cu -o beside || exit 1
 
 export KLAB_PROGRAM_STEPS=300000

@@ -3,16 +3,13 @@
 # Clusters, multicast, reductions by the copy engine and launches that overlap: right programs run without a finding and are counted;
 # each wrong version is found at its line.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
 export NO_COLOR=1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 cd "$tmp"
-source=$source_dir/tests/programs/clusters.cu
-"$build_dir/klab-nvcc" "$source" -o clusters || { echo "clusters.cu cannot be compiled"; exit 1; }
+source=$root/tests/programs/clusters.cu
+"$build/klab-nvcc" "$source" -o clusters || { echo "clusters.cu cannot be compiled"; exit 1; }
 
 # The right programs, with any order of blocks, warps and lanes.
 for seed in 1 2 3; do

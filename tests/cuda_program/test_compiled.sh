@@ -2,21 +2,18 @@
 # ctest: slow
 # Counts as compiled, where nvcc and nvdisasm exist. Skipped elsewhere; there klab reports that they are missing.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
 export NO_COLOR=1
-fail() { echo "FAILED: $*"; exit 1; }
 cd "$tmp"
 
-KLAB_NVCC=none "$klab" trace "$source_dir/tests/programs/compiled.cu" >none.txt || fail "without nvcc"
+KLAB_NVCC=none "$klab" trace "$root/tests/programs/compiled.cu" >none.txt || fail "without nvcc"
 grep -q "as compiled: not known, KLAB_NVCC says none" none.txt || fail "it does not say that nothing is known"
 KLAB_NVCC=none "$klab" trace transpose.cuda.02 --shape 64,64 --json >none.json || fail "a variant without nvcc"
 grep -q '"missing": "KLAB_NVCC says none"' none.json || fail "its JSON does not say so"
 
-"$klab" trace "$source_dir/tests/programs/compiled.cu" --json >out.json || fail "the program"
-python3 - out.json "$source_dir/tests/programs/compiled.cu" <<'P'
+"$klab" trace "$root/tests/programs/compiled.cu" --json >out.json || fail "the program"
+python3 - out.json "$root/tests/programs/compiled.cu" <<'P'
 import json, sys
 text = open(sys.argv[1]).read()
 j = json.loads(text[text.index("{"):])
@@ -57,7 +54,7 @@ for l in loads:
     assert l["bytes_a_lane"] == 4 and l["as_compiled"]["bytes_a_lane"] == [16], l
     assert l["as_compiled"]["requests"] * 4 == l["requests"], l
 P
-"$klab" trace "$source_dir/tests/programs/compiled.cu" --html page.html >out.txt || fail "the page"
+"$klab" trace "$root/tests/programs/compiled.cu" --html page.html >out.txt || fail "the page"
 grep -q "as compiled" page.html || fail "the page has no column of what is compiled"
 grep -q "of 16 B" out.txt || fail "the table has no widths"
 echo "all as it should be"

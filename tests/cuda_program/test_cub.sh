@@ -3,22 +3,19 @@
 # CUB of an installed toolkit: primitives of blocks and warps, and algorithms of a whole device, run without a finding, counted at the
 # program's own lines. Without a toolkit the program is refused with file and line.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
 export NO_COLOR=1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 cd "$tmp"
 if ! compgen -G "/usr/local/cuda/include/cccl/cub/version.cuh" >/dev/null; then
   code=0
-  "$klab" trace "$source_dir/tests/programs/cub_blocks.cu" >out 2>&1 || code=$?
+  "$klab" trace "$root/tests/programs/cub_blocks.cu" >out 2>&1 || code=$?
   [[ $code -eq 2 ]] || fail "without a toolkit: exit code $code, not 2"
   grep -qF "cub_blocks.cu:2: cub/block/block_discontinuity.cuh: CUB, where no toolkit" out || { cat out; fail "no line and header"; }
 else
   for program in cub_blocks cub_device; do
-    "$klab" trace "$source_dir/tests/programs/$program.cu" >out 2>&1 || { tail -n 25 out; fail "$program: exit code $?"; }
+    "$klab" trace "$root/tests/programs/$program.cu" >out 2>&1 || { tail -n 25 out; fail "$program: exit code $?"; }
     grep -qF "$program passed" out || { tail -n 25 out; fail "$program does not say that it passed"; }
     grep -E "FINDING|  note" out && fail "$program has findings"
     if [[ $program == cub_blocks ]]; then

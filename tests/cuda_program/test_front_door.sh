@@ -2,13 +2,10 @@
 # klab-nvcc as a command: help and manual page name every option, compile_commands.json lists what was compiled, device code is
 # linked over several files with -rdc=true and kept apart without, by make and by CMake.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-nvcc=$build_dir/klab-nvcc
+. "$(dirname "$0")/../common.sh"
+nvcc=$build/klab-nvcc
 [[ -x $nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 has() { grep -qF -e "$2" "$1" || { tail -n 25 "$1"; fail "$3: no '$2'"; }; }
 code() {  # wanted, what, command...
   local want=$1 what=$2 got=0; shift 2
@@ -20,7 +17,7 @@ cd "$tmp"
 # Every option that the parser names is in the help, and the manual page has the same lines.
 "$nvcc" --help >help || fail "--help"
 "$nvcc" --man >page.1 || fail "--man"
-options=$(grep -oE '"-{1,2}[A-Za-z][A-Za-z0-9_-]*' "$source_dir/harness/cuda_compiler/options.cpp" | tr -d '"' | sort -u)
+options=$(grep -oE '"-{1,2}[A-Za-z][A-Za-z0-9_-]*' "$root/harness/cuda_compiler/options.cpp" | tr -d '"' | sort -u)
 [[ $(wc -l <<<"$options") -gt 60 ]] || fail "no options found in options.cpp"
 for option in $options; do
   case $option in -lcudart* | -lcudadevrt | -lcuda | -lnvidia-ml | -lineinfo | -lib | -Wl) continue ;; esac
@@ -34,9 +31,9 @@ if command -v groff >/dev/null; then
 fi
 
 # Device code over several files.
-cp -r "$source_dir/tests/programs/linked" linked
+cp -r "$root/tests/programs/linked" linked
 export KLAB_COMPILE_COMMANDS=$tmp/compile_commands.json
-code 0 "make" make -C linked -j2 NVCC="$nvcc" CUDA_PATH="$build_dir/cuda" linked apart
+code 0 "make" make -C linked -j2 NVCC="$nvcc" CUDA_PATH="$build/cuda" linked apart
 unset KLAB_COMPILE_COMMANDS
 code 0 linked linked/linked
 has out "5 10 20 40, 25 below or above" linked

@@ -2,15 +2,11 @@
 # Lab 00: each program of the lesson runs to its own check without a finding, and the counts in its comments on an access ("load 4 B:
 # 5 sectors/request") match; every access that has a comment exists. The errors that findings.cu makes on request are found.
 set -uo pipefail
-klab=$1 source_dir=$2
-build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
 export NO_COLOR=1
-programs=$source_dir/labs/00_profiler/programs
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+programs=$root/labs/00_profiler/programs
+count_failures
 
 for file in "$programs"/*.cu; do
   name=$(basename "$file" .cu)
@@ -34,7 +30,7 @@ assert said >= 4 or "findings" in sys.argv[1], f"{said} comments"
 P
 done
 
-"$build_dir/klab-nvcc" "$programs/findings.cu" -o "$tmp/findings" || fail "findings.cu cannot be compiled"
+"$build/klab-nvcc" "$programs/findings.cu" -o "$tmp/findings" || fail "findings.cu cannot be compiled"
 wrong() {  # argument, exit code, words
   local code=0
   "$klab" trace "$tmp/findings" -- "$1" >"$tmp/out" 2>&1 || code=$?

@@ -4,13 +4,10 @@
 # tests/programs/idioms says on its first line what is wanted: "right", or "wrong" with words of the finding; a line marked
 # "// found" is the one that must be named.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-[[ -x $build_dir/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-idioms=$source_dir/tests/programs/idioms
+. "$(dirname "$0")/../common.sh"
+[[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
+count_failures
+idioms=$root/tests/programs/idioms
 
 thrust=0
 compgen -G "/usr/local/cuda/include/cccl/thrust/version.h" >/dev/null || [[ -e /usr/local/cuda/include/thrust/version.h ]] && thrust=1
@@ -21,12 +18,12 @@ one() {  # file: compiles and runs it
   local flags
   flags=$(sed -n 's|^// flags: ||p' "$file")
   # shellcheck disable=SC2086
-  "$build_dir/klab-nvcc" $flags "$file" -o "$tmp/$name" >"$tmp/$name.compiled" 2>&1 || { echo "none" >"$tmp/$name.code"; return; }
+  "$build/klab-nvcc" $flags "$file" -o "$tmp/$name" >"$tmp/$name.compiled" 2>&1 || { echo "none" >"$tmp/$name.code"; return; }
   timeout 60 "$tmp/$name" >"$tmp/$name.out" 2>&1
   echo $? >"$tmp/$name.code"
 }
 export -f one
-export build_dir tmp
+export build tmp
 files=("$idioms"/*.cu)
 [[ ${#files[@]} -gt 20 ]] || fail "only ${#files[@]} files in $idioms"
 printf '%s\n' "${files[@]}" | xargs -P 2 -I{} bash -c 'one "$1"' _ {}
@@ -56,7 +53,7 @@ for file in "${files[@]}"; do
   esac
 done
 
-"$build_dir/klab-nvcc" --help >"$tmp/help" || fail "klab-nvcc --help"
+"$build/klab-nvcc" --help >"$tmp/help" || fail "klab-nvcc --help"
 grep -q -- "-std" "$tmp/help" || fail "klab-nvcc --help does not name -std"
 
 [[ $failures -eq 0 ]] && echo "all as it should be"

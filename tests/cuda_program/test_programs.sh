@@ -3,14 +3,11 @@
 # CUDA programs with their own main: sixteen run to their own check without a finding; errors in others are found, named
 # with file and line, and end the program; a CMake project and a makefile build with klab-nvcc as with nvcc, and their tests pass.
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-nvcc=$build_dir/klab-nvcc
+. "$(dirname "$0")/../common.sh"
+nvcc=$build/klab-nvcc
 [[ -x $nvcc ]] || { echo "this build has no host executor"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 export NO_COLOR=1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 has() { grep -qF -e "$2" "$1" || { tail -n 25 "$1"; fail "$3: no '$2'"; }; }
 code() {  # wanted, what, command...
   local want=$1 what=$2 got=0; shift 2
@@ -21,7 +18,7 @@ code() {  # wanted, what, command...
 cd "$tmp"
 
 for program in vector_add reduction transpose scan histogram merge_sort matrix_product stencil streams grid_sync instructions small_elements device_heap graph_updates graph_memory hopper; do
-  code 0 $program "$klab" trace "$source_dir/tests/programs/$program.cu"
+  code 0 $program "$klab" trace "$root/tests/programs/$program.cu"
   has out "$program passed" $program
   grep -q "FINDING" out && { grep FINDING out; fail "$program has findings"; }
   grep -q "  note" out && { grep "  note" out; fail "$program leaves memory behind"; }
@@ -29,16 +26,16 @@ done
 
 # Thrust needs the headers of a toolkit: with them it runs, without it is named.
 if compgen -G "/usr/local/cuda/include/cccl/thrust/version.h" >/dev/null || [[ -e /usr/local/cuda/include/thrust/version.h ]]; then
-  code 0 thrust "$klab" trace "$source_dir/tests/programs/thrust.cu"
+  code 0 thrust "$klab" trace "$root/tests/programs/thrust.cu"
   has out "thrust passed" thrust
   grep -q "FINDING" out && { grep FINDING out; fail "thrust has findings"; }
 else
-  code 2 thrust "$klab" trace "$source_dir/tests/programs/thrust.cu"
+  code 2 thrust "$klab" trace "$root/tests/programs/thrust.cu"
   has out "libcu++, where no toolkit with its headers is installed" thrust
 fi
 
 # Counts match the access patterns: for the transposes, stores of 32 sectors or 4, conflicts of 31 or none.
-"$nvcc" "$source_dir/tests/programs/transpose.cu" -o transpose || fail "transpose.cu cannot be compiled"
+"$nvcc" "$root/tests/programs/transpose.cu" -o transpose || fail "transpose.cu cannot be compiled"
 code 0 counts "$klab" trace ./transpose --json -- 128 64
 python3 - <<'P' || fail "counts of the transposes"
 import json
@@ -52,7 +49,7 @@ assert loads == [15.5], loads
 assert {l["kernel"] for l in j["launches"]} == {"copied", "naive", "tiled<0>", "tiled<1>"}
 assert all(l["static_shared"] == (4096 if "<0>" in l["kernel"] else 4224 if "<1>" in l["kernel"] else 0) for l in j["launches"])
 P
-code 0 page "$klab" trace "$source_dir/tests/programs/scan.cu" --html page.html
+code 0 page "$klab" trace "$root/tests/programs/scan.cu" --html page.html
 for word in "<!DOCTYPE html>" "scan_blocks" "sectors/request"; do has page.html "$word" page; done
 code 0 share "$klab" trace ./transpose --blocks 25% -- 256 256
 has out "25% of the blocks of each grid watched, counts scaled to all" share
@@ -156,7 +153,7 @@ code 2 missing "$klab" trace not_there.cu
 has out "there is no such file" missing
 
 # A CMake project, as it would be built with nvcc: a library, a program of CUDA and C++ files, tests.
-cp -r "$source_dir/tests/programs/project" project
+cp -r "$root/tests/programs/project" project
 code 0 "cmake" cmake -S project -B project/build -G Ninja -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_BUILD_TYPE=Release
 code 0 "the project" ninja -C project/build
 code 0 "its tests" ctest --test-dir project/build --output-on-failure
@@ -164,9 +161,9 @@ has out "100% tests passed" "its tests"
 code 0 "a program that is built" "$klab" trace project/build/app -- 12
 has out "saxpy" "a program that is built"
 # A makefile that asks for CUDA_PATH.
-mkdir make && cp "$source_dir/tests/programs/scan.cu" "$source_dir/tests/programs/check.h" make
+mkdir make && cp "$root/tests/programs/scan.cu" "$root/tests/programs/check.h" make
 printf 'CUDA_PATH ?= /usr/local/cuda\nscan: scan.o\n\t$(CUDA_PATH)/bin/nvcc -m64 -gencode arch=compute_80,code=sm_80 -o $@ $<\nscan.o: scan.cu\n\t$(CUDA_PATH)/bin/nvcc -I. -O3 -std=c++14 -Xcompiler -Wall,-O2 -lineinfo -dc $< -o $@\n' >make/Makefile
-code 0 make make -C make CUDA_PATH="$build_dir/cuda"
+code 0 make make -C make CUDA_PATH="$build/cuda"
 code 0 "the made program" make/scan
 has out "scan passed" "the made program"
 

@@ -3,11 +3,8 @@
 # The Python package as people install it: pip install ./python into an environment of its own, with and without pandas, then its tests on
 # klab's own files and models, and the notebooks. Where no package index can be reached it is skipped.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 klab=$(realpath "$1") root=$(realpath "$2") build=$(realpath "$3")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-fail() { echo "FAILED: $*"; exit 1; }
-must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 60 "$tmp/log"; fail "$what"; }; }
 export OMP_WAIT_POLICY=passive XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 unset PYTHONPATH KLAB_PROGRAM MPLBACKEND
 

@@ -2,12 +2,9 @@
 # The claims about memory, batches and prefetching: each has a metric, a value and a reason with numbers.
 # ctest: long serial
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache TMPDIR=$tmp
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
+export TMPDIR=$tmp
 "$klab" claims --run --seed 1 memory_manager batch_rules batched_inference prefetch --json >claims.json 2>err.txt || { cat err.txt; fail "klab claims"; }
 python3 - claims.json <<'P' || fail "see above"
 import json, re, sys

@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
 # The plans that klab ships with are those of the records, made by reports/plans.sh; a first training takes them and says so.
 set -euo pipefail
-klab=$1
+. "$(dirname "$0")/../common.sh"
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMP_NUM_THREADS=1
-fail() { echo "FAILED: $*"; exit 1; }
-has() { grep -qE -- "$2" "$1" || { cat "$1"; fail "does not say '$2'"; }; }
+in_own_folder
+export OMP_NUM_THREADS=1
 
 KLAB=$klab PLANS=$tmp "$root/reports/plans.sh" >made.txt 2>&1 || { cat made.txt; fail "reports/plans.sh"; }
 for file in "$root"/reports/plans/*.json; do

@@ -2,14 +2,9 @@
 # A page of klab export in headless Chromium: it shows what klab render shows, turns, asks for nothing, and falls back to a picture.
 # ctest: slow
 set -euo pipefail
+. "$(dirname "$0")/../common.sh"
 export LC_ALL=C
-klab=$1
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
-fail() { echo "FAILED: $*"; exit 1; }
+in_own_folder
 cat >small.json <<'J'
 {"levels": 5, "log2_table": 12, "finest_resolution": 96, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 96, "width": 16}

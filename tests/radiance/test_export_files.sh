@@ -2,14 +2,10 @@
 # Meshes, points, Gaussians, videos and camera paths of klab export and klab render, read by a program of their own; and a page of Gaussians.
 # ctest: slow
 set -euo pipefail
+. "$(dirname "$0")/../common.sh"
 export LC_ALL=C
-klab=$1 root=$2
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMP_NUM_THREADS=2
-fail() { echo "FAILED: $*"; exit 1; }
+in_own_folder
+export OMP_NUM_THREADS=2
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 here"; exit 77; }
 read_files() { python3 "$here/exported_files.py" "$@" || fail "exported_files.py $*"; }
 cat >small.json <<'J'

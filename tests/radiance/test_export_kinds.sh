@@ -3,15 +3,10 @@
 # headless Chromium.
 # ctest: long
 set -euo pipefail
-klab=$1
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/../common.sh"
 command -v chromium >/dev/null || { echo "SKIPPED: no chromium here"; exit 77; }
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 here"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
-fail() { echo "FAILED: $*"; exit 1; }
+in_own_folder
 kinds=0
 page() { # name, scene, config, arguments of render and export
   local name=$1 scene=$2; shift 3

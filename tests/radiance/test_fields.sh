@@ -2,18 +2,8 @@
 # Every kind of field by the same commands: train, eval, render, resume, compare; and refusals.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
-refused() {  # pattern, command...
-  local pattern=$1 code=0
-  shift
-  "$@" >out.txt 2>&1 || code=$?
-  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
-}
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 echo '{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "steps_per_diagonal": 128, "width": 16}' >hash.json
 echo '{"width": 32, "depth": 3, "skip": 2, "octaves": 4, "rays": 64, "coarse": 16, "fine": 16, "chunk": 2048}' >frequency.json
 echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096}' >voxels.json

@@ -2,12 +2,9 @@
 # Pictures and scores of Gaussians in klab's own .ply; paths of cameras; a model that is scored on another scene says so.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMP_NUM_THREADS=2
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
+export OMP_NUM_THREADS=2
 has() { grep -qF -- "$2" "$1" || { cat "$1"; fail "does not say '$2'"; }; }
 
 # Two scenes of five cameras on a quarter of a circle, 4 away from what they look at, in a national grid.

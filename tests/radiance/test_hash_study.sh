@@ -2,19 +2,9 @@
 # The hash table as a config: adaptive tables, functions, pixels drawn by their loss, levels.csv, klab hash-study; and refusals.
 # ctest: slow
 set -euo pipefail
-klab=$1
+. "$(dirname "$0")/../common.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
-refused() {  # pattern, command...
-  local pattern=$1 code=0
-  shift
-  "$@" >out.txt 2>&1 || code=$?
-  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
-}
+in_own_folder
 small='"levels": 6, "log2_table": 14, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "grid_warmup": 8, "steps_per_diagonal": 128, "width": 16'
 echo "{$small, \"table\": \"adaptive\", \"table_every\": 8, \"hash\": \"pcg\", \"interpolation\": \"smoothstep\", \"sampling\": \"error\", \"table_rate\": 2}" >all.json
 

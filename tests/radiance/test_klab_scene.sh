@@ -3,12 +3,8 @@
 # by hand is learned by both trainers.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 
 "$klab" scene built-in --downscale 16 --out scene.png >built.txt || fail "does not show the built-in scene"
 grep -q '^views     72 for training, 12 for testing' built.txt || { cat built.txt; fail "does not count the views"; }

@@ -3,32 +3,28 @@
 # anything of klab. One thread gives the bytes of `klab train`, for every kind of field. Errors carry file, field and remedy.
 # ctest: slow
 set -uo pipefail
-klab=$1 source_dir=$2 build_dir=$3
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 30 "$tmp/log"; echo "FAILED: $what"; exit 1; }; }
+. "$(dirname "$0")/../common.sh"
+count_failures
 has() { grep -q -e "$2" "$1" || { cat "$1"; fail "$3"; }; }
 export OMP_WAIT_POLICY=passive XDG_CACHE_HOME=$tmp/cache NO_COLOR=1
 unset KLAB_ROOT
 
-must install cmake --install "$build_dir" --prefix "$tmp/installed"
-cp -r "$source_dir/examples/train_a_scene" "$tmp/project"
+must install cmake --install "$build" --prefix "$tmp/installed"
+cp -r "$root/examples/train_a_scene" "$tmp/project"
 cd "$tmp/project"
 cat >>CMakeLists.txt <<C
-add_executable(use_library $source_dir/tests/radiance/library/use_library.cpp)
+add_executable(use_library $root/tests/radiance/library/use_library.cpp)
 target_link_libraries(use_library PRIVATE klab::radiance)
 target_compile_options(use_library PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Werror)
 C
-compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build_dir/CMakeCache.txt")
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 configure() { cmake -S . -B build -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$tmp/installed"; }
 must configure configure
 must build ninja -j1 -v -C build
 compiled=$(grep -c -e ' -c ' "$tmp/log")
 ((compiled == 2)) || { cat "$tmp/log"; fail "$compiled files were compiled; the programs have two"; }
 # The library's header is all of klab that they include, and they are compiled by their own flags.
-ninja -C build -t deps | grep -e "$source_dir" -e "$tmp/installed" | grep -v use_library | sort -u >"$tmp/headers"
+ninja -C build -t deps | grep -e "$root" -e "$tmp/installed" | grep -v use_library | sort -u >"$tmp/headers"
 [[ $(sed 's/^ *//' "$tmp/headers") == "$tmp/installed/include/klab/radiance.h" ]] || { cat "$tmp/headers"; fail "other headers of klab are included"; }
 grep -e ' -c ' "$tmp/log" | grep -e HWY_ -e -Wno-missing -e -ffp-contract && fail "klab's flags reach the project"
 

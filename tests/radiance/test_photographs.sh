@@ -3,13 +3,9 @@
 # for pictures that take turns; and a score costs what it was said to cost.
 # ctest: long
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMP_NUM_THREADS=2
-fail() { echo "FAILED: $*"; exit 1; }
-has() { grep -qE -- "$2" "$1" || { cat "$1"; fail "does not say '$2'"; }; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
+export OMP_NUM_THREADS=2
 
 # Ten cameras on a quarter of a circle around stripes, each with a picture of 2160 x 3840 pixels.
 python3 - <<'PY'

@@ -2,12 +2,8 @@
 # Pictures of trained fields in fewer bits, as users meet them: dB lost, bytes said, pieces of a picture, and what is refused.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 
 train() {  # name, arguments...
   "$klab" train built-in --downscale 10 --threads 2 --plan last --no-eval --out "$1" "${@:2}" >train.txt 2>&1 ||

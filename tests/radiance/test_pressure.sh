@@ -2,11 +2,8 @@
 # A training whose memory gets short in the middle: its limit on address space is lowered and raised again from outside.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 fail() { echo "FAILED: $*"; cat "$tmp"/*.txt 2>/dev/null | tail -60; exit 1; }
 command -v prlimit >/dev/null || { echo "no prlimit here"; exit 0; }
 cat >small.json <<'J'

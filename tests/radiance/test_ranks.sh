@@ -3,14 +3,11 @@
 # of them resumes from the checkpoint.
 # ctest: slow serial
 set -euo pipefail
-klab=$1
+. "$(dirname "$0")/../common.sh"
 command -v mpirun >/dev/null || { echo "no mpirun here"; exit 77; }
 grep -q '^KLAB_MPI:BOOL=ON' "$3/CMakeCache.txt" && grep -qE '^MPI_CXX_HEADER_DIR:PATH=/' "$3/CMakeCache.txt" || { echo "built without MPI"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fail() { echo "FAILED: $*"; exit 1; }
+in_own_folder
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cat >small.json <<'J'
 {"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 128, "width": 16}

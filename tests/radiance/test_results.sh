@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # klab results: recorded trainings as one table, which marks those that were not scored in the same way; and refusals.
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 cd "$tmp"
-fail() { echo "FAILED: $*"; exit 1; }
 result() {  # file, scene, PSNR, size of the views [, config]
   echo "{\"scene\": \"$2\", \"field\": \"hash\", \"seconds_training\": 60.2, \"steps\": 1000, \"samples_per_second\": 2e6,
     \"peak_memory\": 5e8, \"config\": {${5:-}}, \"score\": {\"psnr\": $3, \"ssim\": 0.9, \"seconds_per_view\": 0.1,

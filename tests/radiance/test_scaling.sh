@@ -2,14 +2,11 @@
 # klab scaling: trains with one and two ranks, models more, keeps existing results, and names missing parts.
 # ctest: slow serial
 set -euo pipefail
-klab=$1
+. "$(dirname "$0")/../common.sh"
 command -v mpirun >/dev/null || { echo "no mpirun here"; exit 77; }
 [[ -e $3/libklab_mpi.so ]] || { echo "built without MPI"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fail() { echo "FAILED: $*"; exit 1; }
+in_own_folder
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cat >small.json <<'J'
 {"levels": 4, "log2_table": 11, "finest_resolution": 64, "batch_samples": 1024, "first_rays": 32, "grid": 16,
  "steps_per_diagonal": 64, "width": 16}

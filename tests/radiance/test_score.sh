@@ -2,13 +2,9 @@
 # What klab train scores: announced before the first step, within a time, stated in the result; and results of resumed runs,
 # none of which is replaced by a poorer one.
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache OMP_NUM_THREADS=1
-fail() { echo "FAILED: $*"; exit 1; }
-has() { grep -qE -- "$2" "$1" || { cat "$1"; fail "does not say '$2'"; }; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
+export OMP_NUM_THREADS=1
 cat >small.json <<'J'
 {"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 2048, "first_rays": 64, "grid": 16,
  "steps_per_diagonal": 64, "width": 16}

@@ -1,19 +1,9 @@
 #!/usr/bin/env bash
 # Settings by name: the generated page, --set, and what is refused.
 set -euo pipefail
-klab=$1
+. "$(dirname "$0")/../common.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
-refused() {  # pattern, command...
-  local pattern=$1 code=0
-  shift
-  "$@" >out.txt 2>&1 || code=$?
-  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
-}
+in_own_folder
 "$klab" train --matrix >settings.md
 diff -u "$root/docs/settings.md" settings.md || fail "docs/settings.md differs from what klab train --matrix prints"
 

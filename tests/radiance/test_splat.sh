@@ -2,12 +2,8 @@
 # klab splat as its users meet it: learns, writes a .ply, resumes from it, and refuses unreadable files.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 splat=("$klab" splat built-in --downscale 8 --plan last --initial 500 --degree 1)
 
 "${splat[@]}" --steps 40 --out first.ply --pictures views >first.txt 2>&1 || { cat first.txt; fail "does not run"; }

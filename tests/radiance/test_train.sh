@@ -2,12 +2,8 @@
 # klab train as its users meet it: the same model twice, killed and resumed, refusals that leave nothing behind.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 cat >small.json <<'J'
 {"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 128, "width": 16}

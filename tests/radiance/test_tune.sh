@@ -2,12 +2,8 @@
 # klab tune as its users meet it: results are kept and used, refusals and interruptions leave nothing behind.
 # ctest: slow
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 cat >small.json <<'J'
 {"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 4096, "first_rays": 64, "grid": 16,
  "steps_per_diagonal": 64, "width": 16, "grid_warmup": 16}

@@ -1,18 +1,8 @@
 #!/usr/bin/env bash
 # Watching a run by its commands: validation, columns of the metrics, drawings, depth of Gaussians, and refusals.
 set -euo pipefail
-klab=$1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache  # of measured times
-fail() { echo "FAILED: $*"; exit 1; }
-refused() {  # pattern, command...
-  local pattern=$1 code=0
-  shift
-  "$@" >out.txt 2>&1 || code=$?
-  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
-}
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 column() {  # file, name: the values of a column that are not empty
   awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == name) c = i; next } $c != "" { print $c }' "$1"
 }

@@ -2,11 +2,8 @@
 # The script that runs the queue of what waits for a GPU, with a stand-in for klab that says it has one: wrong rungs are not
 # timed, the time is kept, and what was measured by then stays.
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+. "$(dirname "$0")/../common.sh"
+count_failures
 script=$root/reports/gpu_queue.sh
 
 "$script" "$klab" "$tmp/none" >"$tmp/said" 2>"$tmp/err" || fail "exit code $? without a GPU"
@@ -47,4 +44,4 @@ SLOW=1 "$script" --seconds 8 "$tmp/klab" "$tmp/out" >"$tmp/said" 2>/dev/null
 ((SECONDS - begin < 20)) || fail "8 seconds took $((SECONDS - begin))"
 [[ -s $tmp/out/f00/gpu_rows_queue_matmul_8_8_8.csv ]] || fail "what was measured before the end is lost"
 grep -q "not timed: axpy.cuda.02_c\|not reached: *axpy.cuda.02_c" "$tmp/said" || { cat "$tmp/said"; fail "the rung that the time ended is not named"; }
-exit $failed
+exit $((failures > 0))

@@ -2,9 +2,7 @@
 # Every faulty listing fails its check as it is, and passes as klab repairs it.
 # ctest: long
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 cd "$tmp" || exit 2
 export KLAB_WORK=$tmp/work XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 OMP_WAIT_POLICY=passive KLAB_ROOT=$root
 if [[ ! -e $3/libklab_cuda_host.so ]]; then echo "skipped: no CUDA on the host"; exit 77; fi

@@ -2,13 +2,10 @@
 # A faulty listing as a learner meets it: shown, answered wrongly and rightly, evidence, a repair that fails and one that passes.
 # ctest: slow
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 cd "$tmp" || exit 2
 export KLAB_WORK=$tmp/work XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 OMP_WAIT_POLICY=passive KLAB_ROOT=$root
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 try() {  # CODE TEXT ARGUMENTS...
   local want=$1 text=$2 code=0; shift 2
   "$klab" step "$@" >out.txt 2>&1 </dev/null || code=$?

@@ -2,12 +2,9 @@
 # `klab check --mutants` decides: changes that break a kernel are killed, one that breaks nothing survives. And this test fails
 # where they are not: it is given an answer in which a known mutant lives.
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 export NO_COLOR=1 OMP_WAIT_POLICY=passive
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+count_failures
 
 # A tree of one kernel. Its constant decides nothing, its loop everything.
 mkdir -p "$tmp/tree/kernels/vector_add/cpu" "$tmp/tree/labs"
@@ -54,4 +51,4 @@ for blind in 's/"outcome": "killed"/"outcome": "survived"/' 's/"outcome": "survi
   sed "$blind" "$tmp/answer" >"$tmp/blind"
   decided "$tmp/blind" >/dev/null && fail "an answer changed by $blind passes"
 done
-exit $failed
+exit $((failures > 0))

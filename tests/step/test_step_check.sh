@@ -3,9 +3,7 @@
 # lives. Nothing here is decided by time: speed is judged from made-up times in test_step.cpp, and for every step in real
 # time by `klab step --every --with own`.
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 export KLAB_ROOT=$root KLAB_WORK=$tmp/work NO_COLOR=1 OMP_WAIT_POLICY=passive
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }

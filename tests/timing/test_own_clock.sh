@@ -3,9 +3,7 @@
 # Ceilings are measured first, which takes most of its time.
 # ctest: long
 set -uo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 export KLAB_ROOT=$root NO_COLOR=1
 fail() { echo "FAILED: $*"; cat "$tmp/out" "$tmp/err"; exit 1; }
 cc=$(command -v cc || command -v gcc) || exit 77

@@ -2,14 +2,12 @@
 # The compile time of each room of the release build stays within its budget (see build_time.py), and the script that
 # judges distinguishes logs that it can judge from others.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 root=$2 build=$3
 for tool in python3 ninja; do
   command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 script=$root/tests/tree/build_time.py
 code=0 out=""
 call() { out=$(python3 -B "$script" "$@" 2>&1); code=$?; }

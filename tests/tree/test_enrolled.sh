@@ -2,9 +2,8 @@
 # Every test that stands in a test program is enrolled in CTest, once: tests/CMakeLists.txt finds their names by reading the
 # files, and a name that it misses would never run.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 build=$3
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 (cd "$build" && ctest -N) | sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p' | grep -F . | sed -E 's/^[a-z_]+\.//; s/ +#.*//' | sort >"$tmp/enrolled"
 for program in "$build"/tests/test_*; do
   [[ -f $program && -x $program ]] || continue

@@ -2,9 +2,7 @@
 # docs/found.md: every row has all its fields, kinds are those of the executor's findings, no place is listed twice, and the
 # first page says the number of rows.
 set -euo pipefail
-root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 sed -n '/^const char\* name_of(Kind kind)/,/^}/s/.*return "\(.*\)";/\1/p' "$root/harness/simt/session.cpp" | grep -v '?' >"$tmp/kinds"

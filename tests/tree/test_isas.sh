@@ -4,14 +4,12 @@
 # without vectors are the same to the byte for every KLAB_ISAS. A program that was built for another processor ends with one
 # line that names the build to make.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 klab=$1 root=$2 build=$3
 for tool in python3 nm objdump strip; do
   command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 isas=$(sed -n 's/^KLAB_ISAS:[A-Z]*=//p' "$build/CMakeCache.txt")
 
 cat >"$tmp/objects.py" <<'END'

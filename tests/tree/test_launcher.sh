@@ -4,12 +4,10 @@
 # neither spaces, nor another folder, nor a second call at the same time disturb it. At the end, for real, that a call
 # with nothing to do starts in under a second.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 source_dir=$2
 build_dir=$3
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 
 # A checkout in a folder with spaces, and a PATH with only the stand-ins.
 root="$tmp/my check out"

@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
 # CUDA rungs contain the instructions that their headers promise (reports/machine_code.py), and a rung that does not is refused.
 set -uo pipefail
-root=$2
+. "$(dirname "$0")/../common.sh"
 command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+count_failures
 tool() { python3 "$root/reports/machine_code.py" --root "$tmp/tree" "$@" >"$tmp/said" 2>&1; }
 # ends CODE WORDS: what the tool's last call ended with and said.
 ends() { [[ $code -eq $1 ]] && grep -qF -- "$2" "$tmp/said" || { cat "$tmp/said"; fail "not $1 and '$2', but $code"; }; }
@@ -84,4 +81,4 @@ KLAB_NVCC=none tool --check; code=$?; ends 0 "not compared, since their code cha
 KLAB_NVCC=none tool --write; code=$?; ends 2 "is not here"
 printf '#!/bin/sh\necho "a.cu(3): error: no" >&2\nexit 1\n' >"$tmp/bin/nvcc"
 tool --check; code=$?; ends 2 "error: no"
-exit $failed
+exit $((failures > 0))

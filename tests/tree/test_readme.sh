@@ -3,9 +3,7 @@
 # give: they are made again and compared. README is short; its first screen has a kernel, its ladder, a picture and the two
 # commands. Links and named files exist, all commands are listed, words that the glossary replaced do not come back.
 set -euo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 fail() { echo "$*" >&2; exit 1; }
 cp "$root/README.md" "$tmp/README.md"
 cp "$root/labs/README.md" "$tmp/labs.md"

@@ -3,11 +3,9 @@
 # something that it depends on changes, failures and skips are counted, --all forgets and moves the sanitized commit, --fast
 # follows includes, and each of them reports in one line what it cannot know.
 set -uo pipefail
+. "$(dirname "$0")/../common.sh"
 source_dir=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+count_failures
 expect() { [[ $2 == *"$3"* ]] || fail "$1: '$3' is not in: $2"; }
 expect_not() { [[ $2 != *"$3"* ]] || fail "$1: '$3' is in: $2"; }
 

@@ -2,6 +2,7 @@
 # Plain words: counts of idioms that a reader has to decode, by folder, in comments and pages. A count may fall, never rise:
 # tests/tree/words_budget.txt has the limits. `bash tests/tree/test_words.sh --accept` lowers the limits to the present counts.
 set -euo pipefail
+. "$(dirname "$0")/../common.sh"
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 fail() { echo "$*" >&2; exit 1; }
 
@@ -112,8 +113,6 @@ lowered() {
 }
 
 budget=$tree/tests/tree/words_budget.txt
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
 found_in "$tree" >"$tmp/hits"
 counted "$tmp/hits" >"$tmp/counts"
 if [[ ${1-} == --accept ]]; then
