@@ -2,7 +2,7 @@
 //
 // Boundaries are part of a contract, in a file of their own, reference/<op>/boundaries.cpp:
 //
-//   const Boundary<ReluFwd> kKink("kink", {"x"}, {"x > 0"}, kThreeSides, [](const ReluFwd::Args<double>& a, Sides& met) {
+//   const Boundary<ReluFwd> kKink("kink", {"x"}, {"x > 0"}, kThreeSides, [](const auto& a, Sides& met) {
 //     for (int64_t i = 0; i < a.shape.n; ++i) met.compare(a.x[i], 0);
 //   });
 //   const NoBoundary<ReluFwd> kRest({{"size > 0 ?", "a bound of rounding errors, which no kernel computes"}});

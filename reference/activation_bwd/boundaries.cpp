@@ -3,16 +3,12 @@
 #include "reference/activation_bwd/activation_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = ActivationBwd::Args<double>;
 
 const Boundary<ActivationBwd> kKink("slope of relu", {"x", "d_y", "kind"}, {}, kThreeSides,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t i = 0; a.shape.kind == activation::relu && i < a.shape.n;
                                            ++i)
                                         if (a.d_y[i] != 0) met.compare(a.x[i], 0);
                                     });
 
-}  // namespace
 }  // namespace klab

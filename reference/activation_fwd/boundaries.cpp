@@ -3,12 +3,9 @@
 #include "reference/activation_fwd/activation_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = ActivationFwd::Args<double>;
 
 const Boundary<ActivationFwd> kKink("kink of relu", {"x", "kind"}, {"x > 0 ?"}, kThreeSides,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t i = 0; a.shape.kind == activation::relu && i < a.shape.n;
                                            ++i)
                                         met.compare(a.x[i], 0);
@@ -17,5 +14,4 @@ const NoBoundary<ActivationFwd> kRest({{"size > 0 ?", "a bound of rounding error
                                        {"kind == sigmoid || kind == tanh || kind == swish",
                                         "prices the functions"}});
 
-}  // namespace
 }  // namespace klab

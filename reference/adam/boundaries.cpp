@@ -9,7 +9,6 @@ namespace klab {
 namespace {
 
 using Wide = Adam::Args<double>;
-using Drawn = Adam::Args<float>;
 
 /// Calls visit(begin, end) for each group.
 void each_group(const Adam::Shape& s, auto&& visit) {
@@ -63,7 +62,7 @@ const Boundary<Adam> kNoMoment(
       for (int64_t i = 0; i < a.shape.n; ++i)
         if (a.gradient[i] != 0) met.compare(a.v[i], 0);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < x.shape.n; ++i)
         if (random() % 4 == 0) x.v[i] = 0;
     });

@@ -3,10 +3,8 @@
 #include "reference/sgd/optimizer_boundaries.h"
 
 namespace klab {
-namespace {
 
 const optimizer::FamilyBoundaries<Adamw> kFamily;
 const optimizer::FirstStep<Adamw> kFirst;
 
-}  // namespace
 }  // namespace klab

@@ -5,23 +5,19 @@
 #include "reference/boundaries.h"
 
 namespace klab {
-namespace {
-
-using Args = AdamwMaster::Args<double>;
-using Drawn = AdamwMaster::Args<float>;
 
 const Boundary<AdamwMaster> kSkipped("step is skipped", {"first"}, {"*x.first == kAllFinite"}, kBelow | kOn,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        met.compare(*a.first, AdamwMaster::kAllFinite);
                                      });
 const Boundary<AdamwMaster> kSkippedLate(
     "highest place of a step that is skipped", {"first"}, {}, kHolds,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (*a.first == AdamwMaster::kAllFinite - 1) met.holds(true);
     },
-    [](const Drawn& x, Generator&) { drawn(*x.first) = AdamwMaster::kAllFinite - 1; });
+    [](const auto& x, Generator&) { drawn(*x.first) = AdamwMaster::kAllFinite - 1; });
 const Boundary<AdamwMaster> kMiddle("master in the middle between two weights", {"master", "first"}, {},
-                                    kEither, [](const Args& a, Sides& met) {
+                                    kEither, [](const auto& a, Sides& met) {
                                       for (int64_t i = 0;
                                            *a.first != AdamwMaster::kAllFinite && i < a.shape.n; ++i) {
                                         const auto bits = std::bit_cast<uint32_t>(float(a.master[i]));
@@ -29,8 +25,7 @@ const Boundary<AdamwMaster> kMiddle("master in the middle between two weights", 
                                       }
                                     });
 const Boundary<AdamwMaster> kFirst("first step", {"steps"}, {}, kOn | kAbove,
-                                   [](const Args& a, Sides& met) { met.compare(*a.steps, 0); });
+                                   [](const auto& a, Sides& met) { met.compare(*a.steps, 0); });
 const NoBoundary<AdamwMaster> kRest({{"got == want || std::isnan(", "a relation between outputs"}});
 
-}  // namespace
 }  // namespace klab

@@ -5,20 +5,17 @@
 #include "reference/boundaries.h"
 
 namespace klab {
-namespace {
-
-using Args = AllreduceGradients::Args<double>;
 
 const Boundary<AllreduceGradients> kShare("begin of a rank's share and end of the gradient",
                                           {"ranks", "n", "block"}, {"at < s.n ?"}, kThreeSides,
-                                          [](const Args& a, Sides& met) {
+                                          [](const auto& a, Sides& met) {
                                             for (int64_t r = 0; r <= a.shape.ranks; ++r)
                                               met.compare(
                                                   AllreduceGradients::first_block(a.shape, r) * a.shape.block,
                                                   a.shape.n);
                                           });
 const Boundary<AllreduceGradients> kUntouched("block without a gradient", {"gradient", "block"}, {}, kEither,
-                                              [](const Args& a, Sides& met) {
+                                              [](const auto& a, Sides& met) {
                                                 const auto& s = a.shape;
                                                 for (int64_t r = 0; r < s.ranks; ++r)
                                                   for (int64_t begin = 0; begin < s.n; begin += s.block) {
@@ -29,10 +26,9 @@ const Boundary<AllreduceGradients> kUntouched("block without a gradient", {"grad
                                                   }
                                               });
 const Boundary<AllreduceGradients> kAlone("one rank", {"ranks"}, {}, kOn | kAbove,
-                                          [](const Args& a, Sides& met) { met.compare(a.shape.ranks, 1); });
+                                          [](const auto& a, Sides& met) { met.compare(a.shape.ranks, 1); });
 const NoBoundary<AllreduceGradients> kRest(
     {{"std::bit_cast<uint32_t>(mine) == std::bit_cast<uint32_t>(first)", "a relation between outputs"},
      {"std::isnan(mine) && std::isnan(first)", "a relation between outputs"}});
 
-}  // namespace
 }  // namespace klab

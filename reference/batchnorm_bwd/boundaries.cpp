@@ -3,14 +3,10 @@
 #include "reference/batchnorm_bwd/batchnorm_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = BatchnormBwd::Args<double>;
 
 const Boundary<BatchnormBwd> kOne("values of a channel", {"n", "hw"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     met.compare(BatchnormFwd::count(a.shape), 1);
                                   });
 
-}  // namespace
 }  // namespace klab

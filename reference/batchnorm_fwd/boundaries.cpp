@@ -3,17 +3,13 @@
 #include "reference/batchnorm_fwd/batchnorm_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = BatchnormFwd::Args<double>;
 
 const Boundary<BatchnormFwd> kOne("values of a channel", {"n", "hw"}, {"N > 1 ?"}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     met.compare(BatchnormFwd::count(a.shape), 1);
                                   });
 const Boundary<BatchnormFwd> kMomentum("momentum", {"momentum"}, {}, kOn | kAbove,
-                                       [](const Args& a, Sides& met) { met.compare(*a.momentum, 0); });
+                                       [](const auto& a, Sides& met) { met.compare(*a.momentum, 0); });
 const NoBoundary<BatchnormFwd> kRest({{"k % hw", "an index: sizes draw every remainder"}});
 
-}  // namespace
 }  // namespace klab

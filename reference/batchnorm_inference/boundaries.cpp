@@ -3,16 +3,12 @@
 #include "reference/batchnorm_inference/batchnorm_inference.h"
 
 namespace klab {
-namespace {
-
-using Args = BatchnormInference::Args<double>;
 
 const Boundary<BatchnormInference> kNone("variance of a channel", {"running_var"}, {}, kOn | kAbove,
-                                         [](const Args& a, Sides& met) {
+                                         [](const auto& a, Sides& met) {
                                            for (int64_t j = 0; j < a.shape.c; ++j)
                                              met.compare(a.running_var[j], 0);
                                          });
 const NoBoundary<BatchnormInference> kRest({{"i % c", "an index: sizes draw every remainder"}});
 
-}  // namespace
 }  // namespace klab

@@ -3,15 +3,11 @@
 #include "reference/batchnorm_inference_bwd/batchnorm_inference_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = BatchnormInferenceBwd::Args<double>;
 
 const Boundary<BatchnormInferenceBwd> kNone("variance of a channel", {"running_var"}, {}, kOn | kAbove,
-                                            [](const Args& a, Sides& met) {
+                                            [](const auto& a, Sides& met) {
                                               for (int64_t j = 0; j < a.shape.c; ++j)
                                                 met.compare(a.running_var[j], 0);
                                             });
 
-}  // namespace
 }  // namespace klab

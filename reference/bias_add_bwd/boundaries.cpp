@@ -3,14 +3,10 @@
 #include "reference/bias_add_bwd/bias_add_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = BiasAddBwd::Args<double>;
 
 const Boundary<BiasAddBwd> kFlat("positions of a channel", {"hw"}, {}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) { met.compare(a.shape.hw, 1); });
+                                 [](const auto& a, Sides& met) { met.compare(a.shape.hw, 1); });
 const NoBoundary<BiasAddBwd> kRest({{"i / hw % c", "an index: sizes draw every remainder"},
                                     {"d < 0 ?", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

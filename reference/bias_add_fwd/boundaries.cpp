@@ -3,15 +3,11 @@
 #include "reference/bias_add_fwd/bias_add_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = BiasAddFwd::Args<double>;
 
 const Boundary<BiasAddFwd> kFlat("positions of a channel", {"hw"}, {}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) { met.compare(a.shape.hw, 1); });
+                                 [](const auto& a, Sides& met) { met.compare(a.shape.hw, 1); });
 const NoBoundary<BiasAddFwd> kRest({{"i / hw % c", "an index: sizes draw every remainder"},
                                     {"x.y[i] < 0 ?",
                                      "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

@@ -36,7 +36,7 @@ void plant_integers(const Drawn& x, Generator& random) {
 }
 
 const Boundary<Cast> kTie("middle between two numbers of the format", {"x", "scale", "format"}, {}, kEither,
-                          [](const Args& a, Sides& met) {
+                          [](const auto& a, Sides& met) {
                             each_product(a, [&](double size, const NarrowFormat& f, uint32_t bits) {
                               if (bits == 0 || bits >= f.largest) return;
                               const double y = decode(f, bits);
@@ -46,11 +46,11 @@ const Boundary<Cast> kTie("middle between two numbers of the format", {"x", "sca
                           });
 const Boundary<Cast> kLargest(
     "largest number of the format", {"x", "scale", "format"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       each_product(
           a, [&](double size, const NarrowFormat& f, uint32_t) { met.compare(size, decode(f, f.largest)); });
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.format >= Cast::int8) return plant_integers(x, random);
       drawn(*x.scale) = 1;
       for (int64_t i = 0; i < x.shape.n; ++i)
@@ -61,12 +61,12 @@ const Boundary<Cast> kLargest(
     });
 const Boundary<Cast> kSmallest(
     "smallest normal number of the format", {"x", "scale", "format"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       each_product(a, [&](double size, const NarrowFormat& f, uint32_t) {
         if (size > 0) met.compare(size, std::ldexp(1.0, f.min_exponent));
       });
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.format >= Cast::int8) return plant_integers(x, random);
       drawn(*x.scale) = 1;
       for (int64_t i = 0; i < x.shape.n; ++i)
@@ -75,23 +75,23 @@ const Boundary<Cast> kSmallest(
     });
 
 const Boundary<Cast> kWhole("integers", {"format"}, {"x.shape.format == int8"}, kEither,
-                            [](const Args& a, Sides& met) { met.holds(a.shape.format == Cast::int8); });
+                            [](const auto& a, Sides& met) { met.holds(a.shape.format == Cast::int8); });
 const Boundary<Cast> kUpper(
     "largest integer", {"x", "scale", "format"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; a.shape.format == Cast::int8 && i < a.shape.n; ++i)
         met.compare(double(float(a.x[i]) * float(*a.scale)), 127);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.format == Cast::int8) plant_integers(x, random);
     });
 const Boundary<Cast> kLower("smallest integer", {"x", "scale", "format"}, {}, kThreeSides,
-                            [](const Args& a, Sides& met) {
+                            [](const auto& a, Sides& met) {
                               for (int64_t i = 0; a.shape.format == Cast::int8 && i < a.shape.n; ++i)
                                 met.compare(double(float(a.x[i]) * float(*a.scale)), -128);
                             });
 const Boundary<Cast> kHalf("half between two integers", {"x", "scale", "format"}, {}, kEither,
-                           [](const Args& a, Sides& met) {
+                           [](const auto& a, Sides& met) {
                              for (int64_t i = 0; a.shape.format == Cast::int8 && i < a.shape.n; ++i) {
                                const auto product = double(float(a.x[i]) * float(*a.scale));
                                if (std::abs(product) < 127) met.holds(product - std::floor(product) == 0.5);

@@ -8,7 +8,6 @@ namespace klab {
 namespace {
 
 using Args = ClipNorm::Args<double>;
-using Drawn = ClipNorm::Args<float>;
 
 double length_of(const Args& a) {
   double squares = 0;
@@ -18,14 +17,14 @@ double length_of(const Args& a) {
 
 const Boundary<ClipNorm> kLimit(
     "length and limit", {"gradient", "limit"}, {"*x.norm > *x.limit"}, kThreeSides,
-    [](const Args& a, Sides& met) { met.compare(length_of(a), *a.limit); },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& a, Sides& met) { met.compare(length_of(a), *a.limit); },
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] = 0;
       if (x.shape.n > 0) x.gradient[random() % uint64_t(x.shape.n)] = *x.limit;
     });
 const Boundary<ClipNorm> kNone(
-    "length", {"gradient"}, {}, kOn | kAbove, [](const Args& a, Sides& met) { met.compare(length_of(a), 0); },
-    [](const Drawn& x, Generator&) {
+    "length", {"gradient"}, {}, kOn | kAbove, [](const auto& a, Sides& met) { met.compare(length_of(a), 0); },
+    [](const auto& x, Generator&) {
       for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] = 0;
     });
 

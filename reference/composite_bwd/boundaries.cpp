@@ -3,7 +3,6 @@
 #include "reference/composite_bwd/composite_bwd.h"
 
 namespace klab {
-namespace {
 
 const RaySpans<CompositeBwd> kSpans;
 const OpaqueRays<CompositeBwd> kOpaque;
@@ -13,5 +12,4 @@ const NoBoundary<CompositeBwd> kRest(
     {{"i >= b.stopped", "a bound of rounding errors, which no kernel computes"},
      {"std::max(largest, payload", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

@@ -2,7 +2,6 @@
 #include "reference/composite_fwd/boundaries.h"
 
 namespace klab {
-namespace {
 
 const RaySpans<CompositeFwd> kSpans;
 const OpaqueRays<CompositeFwd> kOpaque;
@@ -13,5 +12,4 @@ const NoBoundary<CompositeFwd> kRest(
      {"std::max(brightest, std::abs", "a bound of rounding errors, which no kernel computes"},
      {"std::max(farthest, std::abs", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

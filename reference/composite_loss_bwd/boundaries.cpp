@@ -5,10 +5,6 @@
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = CompositeLossBwd::Args<double>;
-using Drawn = CompositeLossBwd::Args<float>;
 
 const RaySpans<CompositeLossBwd> kSpans;
 const OpaqueRays<CompositeLossBwd> kOpaque;
@@ -16,7 +12,7 @@ const SlopeClamp<CompositeLossBwd> kSlope("std::clamp(x.density_raw[first + i], 
 
 const Boundary<CompositeLossBwd> kTurn(
     "turn of the loss", {"target", "background", "rgb", "kind"}, {"std::clamp(e, -turn, turn)"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (a.shape.kind == 0) return;
       const auto colors = CompositeLossFwd::colors(
           {a.shape, a.ray_begin, a.density_raw, a.rgb, a.delta, a.background, a.target, a.loss});
@@ -24,7 +20,7 @@ const Boundary<CompositeLossBwd> kTurn(
         met.compare(std::abs(colors.value[size_t(k)] - a.target[k]),
                     double(CompositeLossFwd::turn(a.shape.kind)));
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t r = 0; r < x.shape.rays; ++r)
         for (int64_t k = r; x.ray_begin[r] == x.ray_begin[r + 1] && k < 3 * x.shape.rays; k += x.shape.rays) {
           drawn(x.background[k]) = float(random() % 2);
@@ -32,10 +28,9 @@ const Boundary<CompositeLossBwd> kTurn(
         }
     });
 const Boundary<CompositeLossBwd> kKinds("squared error", {"kind"}, {"kind == 0 ?"}, kEither,
-                                        [](const Args& a, Sides& met) { met.holds(a.shape.kind == 0); });
+                                        [](const auto& a, Sides& met) { met.holds(a.shape.kind == 0); });
 
 const NoBoundary<CompositeLossBwd> kRest({{"k % rays", "an index: sizes draw every remainder"},
                                           {"std::max(rays, samples)", "room for zeros"}});
 
-}  // namespace
 }  // namespace klab

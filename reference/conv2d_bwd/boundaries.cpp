@@ -6,8 +6,6 @@
 namespace klab {
 namespace {
 
-using Args = Conv2dBwd::Args<double>;
-
 /// Calls visit(outputs, size, stride, offset) for each row and each column of taps.
 void each_line(const Conv2dShape& s, auto&& visit) {
   for (int64_t u = 0; u < s.r; ++u) visit(s.oh(), s.h, s.stride_y, u * s.dilation_y - s.pad_y);
@@ -15,26 +13,26 @@ void each_line(const Conv2dShape& s, auto&& visit) {
 }
 
 const Boundary<Conv2dBwd> kBegin("first input of a tap and the picture's begin", {"pad_y", "pad_x", "r", "s"},
-                                 {}, kThreeSides, [](const Args& a, Sides& met) {
+                                 {}, kThreeSides, [](const auto& a, Sides& met) {
                                    each_line(a.shape, [&](int64_t, int64_t, int64_t, int64_t offset) {
                                      met.compare(offset, 0);
                                    });
                                  });
 const Boundary<Conv2dBwd> kEnd("first input of a tap and the picture's end", {"pad_y", "pad_x", "h", "w"}, {},
-                               kThreeSides, [](const Args& a, Sides& met) {
+                               kThreeSides, [](const auto& a, Sides& met) {
                                  each_line(a.shape, [&](int64_t, int64_t size, int64_t, int64_t offset) {
                                    met.compare(offset, size);
                                  });
                                });
 const Boundary<Conv2dBwd> kLast("inputs of a tap and outputs", {"pad_y", "pad_x", "h", "w"}, {}, kThreeSides,
-                                [](const Args& a, Sides& met) {
+                                [](const auto& a, Sides& met) {
                                   each_line(a.shape, [&](int64_t outputs, int64_t size, int64_t stride,
                                                          int64_t offset) {
                                     if (offset < size) met.compare((size - 1 - offset) / stride + 1, outputs);
                                   });
                                 });
 const Boundary<Conv2dBwd> kNever("tap lies outside for every output", {"pad_y", "pad_x", "h", "w"}, {},
-                                 kEither, [](const Args& a, Sides& met) {
+                                 kEither, [](const auto& a, Sides& met) {
                                    each_line(a.shape, [&](int64_t outputs, int64_t size, int64_t stride,
                                                           int64_t offset) {
                                      const conv2d::TapRange range =
@@ -44,7 +42,7 @@ const Boundary<Conv2dBwd> kNever("tap lies outside for every output", {"pad_y", 
                                  });
 
 const Boundary<Conv2dBwd> kLayout("channels last", {"nhwc"}, {"nhwc != 0 ?"}, kEither,
-                                  [](const Args& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
+                                  [](const auto& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
 
 const NoBoundary<Conv2dBwd> kRest({{"i % channels", "an index: sizes draw every remainder"},
                                    {"channel % s.c", "an index: sizes draw every remainder"}});

@@ -6,8 +6,6 @@
 namespace klab {
 namespace {
 
-using Args = Conv2dFwd::Args<double>;
-
 /// Calls visit(outputs, size, stride, offset) for each row and each column of taps.
 void each_line(const Conv2dShape& s, auto&& visit) {
   for (int64_t u = 0; u < s.r; ++u) visit(s.oh(), s.h, s.stride_y, u * s.dilation_y - s.pad_y);
@@ -15,26 +13,26 @@ void each_line(const Conv2dShape& s, auto&& visit) {
 }
 
 const Boundary<Conv2dFwd> kBegin("first input of a tap and the picture's begin", {"pad_y", "pad_x", "r", "s"},
-                                 {"offset >= 0 ?"}, kThreeSides, [](const Args& a, Sides& met) {
+                                 {"offset >= 0 ?"}, kThreeSides, [](const auto& a, Sides& met) {
                                    each_line(a.shape, [&](int64_t, int64_t, int64_t, int64_t offset) {
                                      met.compare(offset, 0);
                                    });
                                  });
 const Boundary<Conv2dFwd> kEnd("first input of a tap and the picture's end", {"pad_y", "pad_x", "h", "w"},
-                               {"offset >= size ?"}, kThreeSides, [](const Args& a, Sides& met) {
+                               {"offset >= size ?"}, kThreeSides, [](const auto& a, Sides& met) {
                                  each_line(a.shape, [&](int64_t, int64_t size, int64_t, int64_t offset) {
                                    met.compare(offset, size);
                                  });
                                });
 const Boundary<Conv2dFwd> kLast("inputs of a tap and outputs", {"pad_y", "pad_x", "h", "w"},
-                                {"std::min(outputs, (size"}, kThreeSides, [](const Args& a, Sides& met) {
+                                {"std::min(outputs, (size"}, kThreeSides, [](const auto& a, Sides& met) {
                                   each_line(a.shape, [&](int64_t outputs, int64_t size, int64_t stride,
                                                          int64_t offset) {
                                     if (offset < size) met.compare((size - 1 - offset) / stride + 1, outputs);
                                   });
                                 });
 const Boundary<Conv2dFwd> kNever("tap lies outside for every output", {"pad_y", "pad_x", "h", "w"},
-                                 {"std::max(begin, end)"}, kEither, [](const Args& a, Sides& met) {
+                                 {"std::max(begin, end)"}, kEither, [](const auto& a, Sides& met) {
                                    each_line(a.shape, [&](int64_t outputs, int64_t size, int64_t stride,
                                                           int64_t offset) {
                                      const conv2d::TapRange range =
@@ -44,7 +42,7 @@ const Boundary<Conv2dFwd> kNever("tap lies outside for every output", {"pad_y", 
                                  });
 
 const Boundary<Conv2dFwd> kLayout("channels last", {"nhwc"}, {"nhwc != 0 ?"}, kEither,
-                                  [](const Args& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
+                                  [](const auto& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
 
 const NoBoundary<Conv2dFwd> kRest(
     {{"from >= 0 ?", "prices the op"},

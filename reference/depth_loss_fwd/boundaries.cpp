@@ -5,36 +5,31 @@
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = DepthLossFwd::Args<double>;
-using Drawn = DepthLossFwd::Args<float>;
 
 const Boundary<DepthLossFwd> kKnown("known depth", {"truth"}, {"x.truth[r] > 0 ?"}, kThreeSides,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t r = 0; r < a.shape.rays; ++r)
                                         if (a.depth[r] != 0) met.compare(a.truth[r], 0);
                                     });
 const Boundary<DepthLossFwd> kMinusZero(
     "-0", {"truth"}, {}, kHolds,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; r < a.shape.rays; ++r)
         if (a.truth[r] == 0 && std::signbit(a.truth[r])) met.holds(true);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t r = 0; r < x.shape.rays; ++r)
         if (random() % 4 == 0) drawn(x.truth[r]) = -0.0F;
     });
 const Boundary<DepthLossFwd> kExact(
     "depth and truth", {"depth", "truth"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; r < a.shape.rays; ++r)
         if (a.truth[r] > 0) met.compare(a.depth[r], a.truth[r]);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t r = 0; r < x.shape.rays; ++r)
         if (random() % 4 == 0) drawn(x.depth[r]) = x.truth[r];
     });
 
-}  // namespace
 }  // namespace klab

@@ -3,12 +3,9 @@
 #include "reference/distortion_bwd/distortion_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = DistortionBwd::Args<double>;
 
 const Boundary<DistortionBwd> kEqual("two samples at one distance", {"t"}, {}, kEither,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        for (int64_t r = 0; r < a.shape.rays; ++r)
                                          for (int64_t i = a.ray_begin[r] + 1; i < a.ray_begin[r + 1]; ++i)
                                            met.holds(a.t[i] == a.t[i - 1]);
@@ -16,5 +13,4 @@ const Boundary<DistortionBwd> kEqual("two samples at one distance", {"t"}, {}, k
 
 const RaySpans<DistortionBwd> kSpans;
 
-}  // namespace
 }  // namespace klab

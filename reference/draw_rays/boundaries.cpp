@@ -23,63 +23,63 @@ void wrap_around(const Drawn& x, Generator& random) {
 }
 
 const Boundary<DrawRays> kLive("ray and count", {"rays", "count"}, {"r < *x.count"}, kThreeSides,
-                               [](const Args& a, Sides& met) {
+                               [](const auto& a, Sides& met) {
                                  for (int64_t r = 0; r < a.shape.rays; ++r) met.compare(r, int64_t{*a.count});
                                });
 const Boundary<DrawRays> kWraps(
     "pixel and the last of its picture", {"step", "places", "drawn"}, {"% (place[0] * place[1])"},
     kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; a.shape.drawn == 0 && r < a.shape.rays; ++r)
         met.compare(int64_t(a.step[0]) + r, a.places[0] * a.places[1] - 1);
     },
-    [](const Drawn& x, Generator& random) { wrap_around(x, random); });
+    [](const auto& x, Generator& random) { wrap_around(x, random); });
 const Boundary<DrawRays> kListed("pixels come from a list", {"places", "listed", "drawn"}, {"place[5] >= 0"},
-                                 kEither, [](const Args& a, Sides& met) {
+                                 kEither, [](const auto& a, Sides& met) {
                                    for (int64_t v = 0; a.shape.drawn != 0 && v < a.shape.views; ++v)
                                      met.holds(a.places[DrawRays::kPlace * v + 5] >= 0);
                                  });
 const Boundary<DrawRays> kKnown("view has true depths", {"places", "depths"},
-                                {"s.depths > 0", "place[3] >= 0"}, kEither, [](const Args& a, Sides& met) {
+                                {"s.depths > 0", "place[3] >= 0"}, kEither, [](const auto& a, Sides& met) {
                                   for (int64_t v = 0; v < a.shape.views; ++v)
                                     met.holds(a.shape.depths > 0 && a.places[DrawRays::kPlace * v + 3] >= 0);
                                 });
 const Boundary<DrawRays> kLens("lens bends rays", {"cameras"},
                                {"c[4] != 0 || c[5] != 0 || c[6] != 0 || c[7] != 0"}, kEither,
-                               [](const Args& a, Sides& met) {
+                               [](const auto& a, Sides& met) {
                                  for (int64_t v = 0; v < a.shape.views; ++v)
                                    met.holds(has_lens(a.cameras + 20 * v));
                                });
 const Boundary<DrawRays> kSecond(
     "second coefficient of a lens", {"cameras"}, {"k2 == 0"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t v = 0; v < a.shape.views; ++v)
         if (has_lens(a.cameras + 20 * v)) met.compare(a.cameras[20 * v + 5], 0);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       wrap_around(x, random);
       for (int64_t v = 0; v < x.shape.views; ++v)
         if (x.cameras[20 * v + 4] != 0 && random() % 2) drawn(x.cameras[20 * v + 5]) = 0;
     });
 const Boundary<DrawRays> kFirst("first coefficient of a lens without a second", {"cameras"}, {"k1 < 0 ?"},
-                                kBelow | kAbove, [](const Args& a, Sides& met) {
+                                kBelow | kAbove, [](const auto& a, Sides& met) {
                                   for (int64_t v = 0; v < a.shape.views; ++v)
                                     if (a.cameras[20 * v + 5] == 0 && a.cameras[20 * v + 4] != 0)
                                       met.compare(a.cameras[20 * v + 4], 0);
                                 });
 const Boundary<DrawRays> kInside("place inside the pixel is drawn", {"drawn"}, {"s.drawn == 2"}, kThreeSides,
-                                 [](const Args& a, Sides& met) { met.compare(a.shape.drawn, 1); });
+                                 [](const auto& a, Sides& met) { met.compare(a.shape.drawn, 1); });
 const Boundary<DrawRays> kBackdrop("background is drawn", {"background"}, {"s.background == 2 ?"},
                                    kThreeSides,
-                                   [](const Args& a, Sides& met) { met.compare(a.shape.background, 1); });
+                                   [](const auto& a, Sides& met) { met.compare(a.shape.background, 1); });
 const Boundary<DrawRays> kPictures("pictures", {"pixels"}, {"s.pixels > 0 ?"}, kOn | kAbove,
-                                   [](const Args& a, Sides& met) { met.compare(a.shape.pixels, 0); });
+                                   [](const auto& a, Sides& met) { met.compare(a.shape.pixels, 0); });
 const Boundary<DrawRays> kClear("opacity of a pixel", {"image"}, {}, kOn | kAbove,
-                                [](const Args& a, Sides& met) {
+                                [](const auto& a, Sides& met) {
                                   for (int64_t i = 0; i < a.shape.pixels; ++i)
                                     met.compare(int{a.image[4 * i + 3]}, 0);
                                 });
-const Boundary<DrawRays> kOpaque("opaque pixel", {"image"}, {}, kEither, [](const Args& a, Sides& met) {
+const Boundary<DrawRays> kOpaque("opaque pixel", {"image"}, {}, kEither, [](const auto& a, Sides& met) {
   for (int64_t i = 0; i < a.shape.pixels; ++i) met.holds(a.image[4 * i + 3] == 255);
 });
 /// Whether a word that is rounded to 24 bits may choose the next of `count` things, or one behind the last.
@@ -137,11 +137,11 @@ void meet_pixel(const Drawn& x) {
 
 const Boundary<DrawRays> kViewWord(
     "word is just below that of the next view", {"seed", "views"}, {}, kEither,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; a.shape.drawn != 0 && r < *a.count; ++r)
         met.holds(is_below_next(words_of(a.step, a.seed, r)[0], a.shape.views));
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.drawn == 0 || x.shape.rays == 0) return;
       uint32_t key = kViewKeys[0].seed;
       for (const Key& k : kViewKeys)
@@ -150,13 +150,13 @@ const Boundary<DrawRays> kViewWord(
     });
 const Boundary<DrawRays> kPixelWord(
     "word is just below that of the next pixel", {"seed", "places"}, {}, kEither,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; a.shape.drawn != 0 && r < *a.count; ++r) {
         const auto words = words_of(a.step, a.seed, r);
         met.holds(is_below_next(words[1], a.places[DrawRays::kPlace * view_of(words, a.shape.views) + 4]));
       }
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.drawn == 0 || x.shape.rays == 0) return;
       if (random() % 2)
         use_key(x, kPixelKey);

@@ -9,7 +9,7 @@ namespace {
 using Args = DropoutBwd::Args<double>;
 
 const Boundary<DropoutBwd> kThreshold(
-    "word and threshold", {"p", "seed", "offset"}, {}, kThreeSides, [](const Args& a, Sides& met) {
+    "word and threshold", {"p", "seed", "offset"}, {}, kThreeSides, [](const auto& a, Sides& met) {
       for (int64_t i = 0; i < a.shape.n; ++i) {
         const auto block = uint64_t(i) / 4;
         const auto words = dropout::random_words(
@@ -18,7 +18,7 @@ const Boundary<DropoutBwd> kThreshold(
       }
     });
 const Boundary<DropoutBwd> kNone("nothing is dropped", {"p"}, {}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) { met.compare(*a.p, 0); });
+                                 [](const auto& a, Sides& met) { met.compare(*a.p, 0); });
 const CounterWords<DropoutBwd, &Args::seed> kSeed("seed", kHolds);
 const CounterWords<DropoutBwd, &Args::offset> kOffset("offset");
 

@@ -9,7 +9,7 @@ namespace {
 using Args = DropoutFwd::Args<double>;
 
 const Boundary<DropoutFwd> kThreshold("word and threshold", {"p", "seed", "offset"}, {">= uint32_t(p"},
-                                      kThreeSides, [](const Args& a, Sides& met) {
+                                      kThreeSides, [](const auto& a, Sides& met) {
                                         for (int64_t i = 0; i < a.shape.n; ++i) {
                                           const auto block = uint64_t(i) / 4;
                                           const auto words =
@@ -20,7 +20,7 @@ const Boundary<DropoutFwd> kThreshold("word and threshold", {"p", "seed", "offse
                                         }
                                       });
 const Boundary<DropoutFwd> kNone("nothing is dropped", {"p"}, {}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) { met.compare(*a.p, 0); });
+                                 [](const auto& a, Sides& met) { met.compare(*a.p, 0); });
 const CounterWords<DropoutFwd, &Args::seed> kSeed("seed", kHolds);
 const CounterWords<DropoutFwd, &Args::offset> kOffset("offset");
 const NoBoundary<DropoutFwd> kRest({{"i % 4", "one of a block's four words: any size above 4 draws all"}});

@@ -17,12 +17,12 @@ void each_view(const Args& a, auto&& visit) {
 
 const Boundary<ErrorMapDraw> kUnknown("loss of a block", {"losses"},
                                       {"e[b] >= 0", "e[b] >= 0 ?", "e[b] < 0 ?"}, kThreeSides,
-                                      [](const Args& a, Sides& met) {
+                                      [](const auto& a, Sides& met) {
                                         for (int64_t b = 0; b < a.shape.blocks; ++b)
                                           met.compare(a.losses[b], 0);
                                       });
 const Boundary<ErrorMapDraw> kKnown("known blocks of a view", {"losses"}, {"known > 0 ?"}, kOn | kAbove,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       each_view(a, [&](const int64_t* place, const double* e) {
                                         int64_t known = 0;
                                         for (int64_t b = 0; b < place[3]; ++b) known += e[b] >= 0 ? 1 : 0;
@@ -30,7 +30,7 @@ const Boundary<ErrorMapDraw> kKnown("known blocks of a view", {"losses"}, {"know
                                       });
                                     });
 const Boundary<ErrorMapDraw> kAll("loss of a view", {"losses"}, {"all > 0 ?"}, kEither,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     each_view(a, [&](const int64_t* place, const double* e) {
                                       int64_t zeros = 0;
                                       for (int64_t b = 0; b < place[3]; ++b) zeros += e[b] == 0 ? 1 : 0;
@@ -38,14 +38,14 @@ const Boundary<ErrorMapDraw> kAll("loss of a view", {"losses"}, {"all > 0 ?"}, k
                                     });
                                   });
 const Boundary<ErrorMapDraw> kShort("pixels of the last block", {"places"}, {"std::min(kBlock"}, kBelow | kOn,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       each_view(a, [&](const int64_t* place, const double*) {
                                         met.compare(place[0] - ErrorMapDraw::kBlock * (place[3] - 1),
                                                     ErrorMapDraw::kBlock);
                                       });
                                     });
 const Boundary<ErrorMapDraw> kListed("pixels come from a list", {"places", "listed"}, {"place[1] >= 0 ?"},
-                                     kEither, [](const Args& a, Sides& met) {
+                                     kEither, [](const auto& a, Sides& met) {
                                        each_view(a, [&](const int64_t* place, const double*) {
                                          met.holds(place[1] >= 0);
                                        });

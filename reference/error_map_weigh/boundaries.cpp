@@ -9,7 +9,7 @@ using Args = ErrorMapWeigh::Args<double>;
 
 const Boundary<ErrorMapWeigh> kDrawn("ray and count", {"rays", "count"},
                                      {"r < *x.count", "drawn ? x.blocks[at] : -1"}, kThreeSides,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        for (int64_t r = 0; r < a.shape.rays; ++r)
                                          met.compare(r, int64_t{*a.count});
                                      });

@@ -5,21 +5,16 @@
 #include "reference/frequency_fwd/frequency_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = FrequencyFwd::Args<double>;
-using Drawn = FrequencyFwd::Args<float>;
 
 const Boundary<FrequencyFwd> kWhole(
     "position is a whole number", {"positions"}, {}, kEither,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; i < a.shape.n * a.shape.dim; ++i)
         met.holds(a.positions[i] == std::floor(a.positions[i]));
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < x.shape.n * x.shape.dim; ++i)
         if (random() % 4 == 0) drawn(x.positions[i]) = float(int(random() % 5) - 2);
     });
 
-}  // namespace
 }  // namespace klab

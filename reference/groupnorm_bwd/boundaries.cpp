@@ -3,15 +3,11 @@
 #include "reference/groupnorm_bwd/groupnorm_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = GroupnormBwd::Args<double>;
 
 const Boundary<GroupnormBwd> kOne("values of a group", {"each", "hw"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     met.compare(a.shape.each * a.shape.hw, 1);
                                   });
 const NoBoundary<GroupnormBwd> kRest({{"i % groups", "an index: sizes draw every remainder"}});
 
-}  // namespace
 }  // namespace klab

@@ -3,15 +3,11 @@
 #include "reference/groupnorm_fwd/groupnorm_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = GroupnormFwd::Args<double>;
 
 const Boundary<GroupnormFwd> kOne("values of a group", {"each", "hw"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     met.compare(a.shape.each * a.shape.hw, 1);
                                   });
 const NoBoundary<GroupnormFwd> kRest({{"i % groups", "an index: sizes draw every remainder"}});
 
-}  // namespace
 }  // namespace klab

@@ -4,12 +4,9 @@
 #include "reference/gs_color_fwd/shade.h"
 
 namespace klab {
-namespace {
-
-using Args = GsColorBwd::Args<double>;
 
 const Boundary<GsColorBwd> kCut("sum before it is cut", {"coefficients", "eye", "position", "d_color"},
-                                {".value > 0 ?"}, kBelow | kAbove, [](const Args& a, Sides& met) {
+                                {".value > 0 ?"}, kBelow | kAbove, [](const auto& a, Sides& met) {
                                   for (int64_t i = 0; i < a.shape.n; ++i) {
                                     const Shade s = shade(a.shape, a.eye, a.position, a.coefficients, i);
                                     for (int64_t c = 0; c < 3; ++c)
@@ -18,7 +15,6 @@ const Boundary<GsColorBwd> kCut("sum before it is cut", {"coefficients", "eye", 
                                   }
                                 });
 const Boundary<GsColorBwd> kConstant("degree", {"degree"}, {}, kOn | kAbove,
-                                     [](const Args& a, Sides& met) { met.compare(a.shape.degree, 0); });
+                                     [](const auto& a, Sides& met) { met.compare(a.shape.degree, 0); });
 
-}  // namespace
 }  // namespace klab

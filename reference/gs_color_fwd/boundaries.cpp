@@ -4,22 +4,18 @@
 #include "reference/gs_color_fwd/shade.h"
 
 namespace klab {
-namespace {
-
-using Args = GsColorFwd::Args<double>;
 
 const Boundary<GsColorFwd> kCut("sum before it is cut", {"coefficients", "eye", "position"},
-                                {"std::max(0.0, s.sum"}, kBelow | kAbove, [](const Args& a, Sides& met) {
+                                {"std::max(0.0, s.sum"}, kBelow | kAbove, [](const auto& a, Sides& met) {
                                   for (int64_t i = 0; i < a.shape.n; ++i)
                                     for (const RunningError& sum :
                                          shade(a.shape, a.eye, a.position, a.coefficients, i).sum)
                                       met.compare(sum.value, 0);
                                 });
 const Boundary<GsColorFwd> kConstant("degree", {"degree"}, {"t.output >= s.functions()"}, kOn | kAbove,
-                                     [](const Args& a, Sides& met) { met.compare(a.shape.degree, 0); });
+                                     [](const auto& a, Sides& met) { met.compare(a.shape.degree, 0); });
 const NoBoundary<GsColorFwd> kRest({{"int(k) == axis ?", "derivative of a monomial, the same in all cases"},
                                     {"value(-1)", "names the monomial itself"},
                                     {"> 0) out.slope", "derivative of a monomial, the same in all cases"}});
 
-}  // namespace
 }  // namespace klab

@@ -14,25 +14,25 @@ void each_projection(const Args& a, auto&& visit) {
 }
 
 const Boundary<GsProjectBwd> kNear("depth and the near plane", {"position", "camera"}, {}, kBelow | kAbove,
-                                   [](const Args& a, Sides& met) {
+                                   [](const auto& a, Sides& met) {
                                      each_projection(a, [&](int64_t, const Projection& g) {
                                        met.compare(g.z.value, a.camera[GsProjectFwd::near]);
                                      });
                                    });
 const Boundary<GsProjectBwd> kAcross("column is held at the border", {"position", "camera", "width"}, {},
-                                     kEither, [](const Args& a, Sides& met) {
+                                     kEither, [](const auto& a, Sides& met) {
                                        each_projection(a, [&](int64_t, const Projection& g) {
                                          if (!g.culled) met.holds(g.u_is_held);
                                        });
                                      });
 const Boundary<GsProjectBwd> kDown("row is held at the border", {"position", "camera", "height"}, {}, kEither,
-                                   [](const Args& a, Sides& met) {
+                                   [](const auto& a, Sides& met) {
                                      each_projection(a, [&](int64_t, const Projection& g) {
                                        if (!g.culled) met.holds(g.v_is_held);
                                      });
                                    });
 const Boundary<GsProjectBwd> kSide("side at which a column is held", {"position", "camera", "width"}, {},
-                                   kBelow | kAbove, [](const Args& a, Sides& met) {
+                                   kBelow | kAbove, [](const auto& a, Sides& met) {
                                      each_projection(a, [&](int64_t, const Projection& g) {
                                        if (!g.culled && g.u_is_held) met.compare(g.u.value, 0);
                                      });

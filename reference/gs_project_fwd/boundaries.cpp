@@ -16,26 +16,26 @@ void each_projection(const Args& a, auto&& visit) {
 }
 
 const Boundary<GsProjectFwd> kNear("depth and the near plane", {"position", "camera"}, {"> camera[C::near]"},
-                                   kBelow | kAbove, [](const Args& a, Sides& met) {
+                                   kBelow | kAbove, [](const auto& a, Sides& met) {
                                      each_projection(a, [&](int64_t, const Projection& g) {
                                        met.compare(g.z.value, a.camera[GsProjectFwd::near]);
                                      });
                                    });
 const Boundary<GsProjectFwd> kAcross("column is held at the border", {"position", "camera", "width"},
                                      {"std::abs(value.value) > most.value"}, kEither,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        each_projection(a, [&](int64_t, const Projection& g) {
                                          if (!g.culled) met.holds(g.u_is_held);
                                        });
                                      });
 const Boundary<GsProjectFwd> kDown("row is held at the border", {"position", "camera", "height"}, {}, kEither,
-                                   [](const Args& a, Sides& met) {
+                                   [](const auto& a, Sides& met) {
                                      each_projection(a, [&](int64_t, const Projection& g) {
                                        if (!g.culled) met.holds(g.v_is_held);
                                      });
                                    });
 const Boundary<GsProjectFwd> kSide("side at which a column is held", {"position", "camera", "width"},
-                                   {"value.value > 0 ?"}, kBelow | kAbove, [](const Args& a, Sides& met) {
+                                   {"value.value > 0 ?"}, kBelow | kAbove, [](const auto& a, Sides& met) {
                                      each_projection(a, [&](int64_t, const Projection& g) {
                                        if (!g.culled && g.u_is_held) met.compare(g.u.value, 0);
                                      });
@@ -43,13 +43,13 @@ const Boundary<GsProjectFwd> kSide("side at which a column is held", {"position"
 
 const Boundary<GsProjectFwd> kFaint("opacity and the least that is drawn", {"opacity_raw", "tight"},
                                     {"opacity.value * levels > 1"}, kBelow | kAbove,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t i = 0; a.shape.tight == 1 && i < a.shape.n; ++i)
                                         met.compare(GsProjectFwd::levels / (1 + std::exp(-a.opacity_raw[i])),
                                                     1);
                                     });
 const Boundary<GsProjectFwd> kTight("boxes follow opacity", {"tight"}, {"x.shape.tight == 0"}, kEither,
-                                    [](const Args& a, Sides& met) { met.holds(a.shape.tight != 0); });
+                                    [](const auto& a, Sides& met) { met.holds(a.shape.tight != 0); });
 const NoBoundary<GsProjectFwd> kRest({{"k % 3", "an index: sizes draw every remainder"},
                                       {"< 0.01) return true", "draws Gaussians away from borders"},
                                       {"seen[2] < camera[C::near]", "draws Gaussians away from borders"},

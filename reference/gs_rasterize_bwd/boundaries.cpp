@@ -3,7 +3,6 @@
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 
 namespace klab {
-namespace {
 
 const RasterBoundaries<GsRasterizeBwd> kShared(RasterCode{
     .most = {}, .least = {}, .stop = {"left.value < GsRasterizeFwd::stop"}});
@@ -15,5 +14,4 @@ const NoBoundary<GsRasterizeBwd> kRest(
      {"<= doubt * left", "a bound of rounding errors, which no kernel computes"},
      {"sums != nullptr)", "the first of two walks only looks for doubt"}});
 
-}  // namespace
 }  // namespace klab

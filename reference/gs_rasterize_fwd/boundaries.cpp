@@ -2,7 +2,6 @@
 #include "reference/gs_rasterize_fwd/boundaries.h"
 
 namespace klab {
-namespace {
 
 const RasterBoundaries<GsRasterizeFwd> kShared(RasterCode{
     .most = {"> GsRasterizeFwd::most"}, .least = {"< GsRasterizeFwd::least"}, .stop = {"left.value < stop"}});
@@ -12,5 +11,4 @@ const NoBoundary<GsRasterizeFwd> kRest(
      {"< 2e-3 ||", "draws Gaussians away from borders"},
      {" < 2e-3)", "draws Gaussians away from borders"}});
 
-}  // namespace
 }  // namespace klab

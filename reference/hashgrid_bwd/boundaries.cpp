@@ -3,7 +3,6 @@
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 
 namespace klab {
-namespace {
 
 const HashgridBoundaries<HashgridBwd> kShared(HashgridCode{.dense = {}});
 const NoBoundary<HashgridBwd> kRest(
@@ -12,5 +11,4 @@ const NoBoundary<HashgridBwd> kRest(
      {"e != d)", "a bound of rounding errors, which no kernel computes"},
      {"k > 0 ?", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

@@ -2,15 +2,12 @@
 #include "reference/hashgrid_fwd/boundaries.h"
 
 namespace klab {
-namespace {
-
-using Args = HashgridFwd::Args<double>;
 
 const HashgridBoundaries<HashgridFwd> kShared(HashgridCode{
     .dense = {"points <= limit", "std::min((points + 7)"}});
 
 const Boundary<HashgridFwd> kOne("levels", {"levels"}, {"levels < 2"}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) { met.compare(a.shape.levels, 1); });
+                                 [](const auto& a, Sides& met) { met.compare(a.shape.levels, 1); });
 const NoBoundary<HashgridFwd> kRest(
     {{"std::max(0.0, 1 - std::abs(p", "weights of corners that a kernel does not read are 0"},
      {"std::min(1.0, a.weight[k]", "a bound of rounding errors, which no kernel computes"},
@@ -40,5 +37,4 @@ const NoBoundary<HashgridFwd> kRest(
      {"end - i == 1", "prices the op"},
      {"use.points > 0", "prices the op"}});
 
-}  // namespace
 }  // namespace klab

@@ -3,12 +3,10 @@
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 
 namespace klab {
-namespace {
 
 const HashtableBoundaries<HashtableBwd> kShared(HashtableCode{
     .dense = {}, .power = {}, .blends = {}, .line = {}});
 const NoBoundary<HashtableBwd> kRest({{"e != d)", "a bound of rounding errors, which no kernel computes"},
                                       {"k > 0 ?", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

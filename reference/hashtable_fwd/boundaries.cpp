@@ -2,9 +2,6 @@
 #include "reference/hashtable_fwd/boundaries.h"
 
 namespace klab {
-namespace {
-
-using Args = HashtableFwd::Args<double>;
 
 const HashtableBoundaries<HashtableFwd> kShared(HashtableCode{
     .dense = {"all <= double(entries)"},
@@ -13,7 +10,7 @@ const HashtableBoundaries<HashtableFwd> kShared(HashtableCode{
     .line = {"== std::floor(p) ?"}});
 
 const Boundary<HashtableFwd> kHash("hash", {"hash"}, {}, kThreeSides,
-                                   [](const Args& a, Sides& met) { met.compare(a.shape.hash, 1); });
+                                   [](const auto& a, Sides& met) { met.compare(a.shape.hash, 1); });
 const NoBoundary<HashtableFwd> kRest(
     {{"e != d)", "a bound of rounding errors, which no kernel computes"},
      {"a.count > 1 ?", "a bound of rounding errors, which no kernel computes"},
@@ -39,5 +36,4 @@ const NoBoundary<HashtableFwd> kRest(
      {"index < level.entries ?", "wraps the far corner of the last point, whose weight is 0"},
      {"bits > 0 ?", "origin of an entry when a table changes its size, not part of the op"}});
 
-}  // namespace
 }  // namespace klab

@@ -3,24 +3,20 @@
 #include "reference/hashtable_narrow_fwd/hashtable_narrow_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = HashtableNarrowFwd::Args<double>;
 
 const HashtableBoundaries<HashtableNarrowFwd> kShared(HashtableCode{});
 
 const Boundary<HashtableNarrowFwd> kHash("hash", {"hash"}, {}, kThreeSides,
-                                         [](const Args& a, Sides& met) { met.compare(a.shape.hash, 1); });
+                                         [](const auto& a, Sides& met) { met.compare(a.shape.hash, 1); });
 const Boundary<HashtableNarrowFwd> kFormat("format", {"format"}, {"s.format == narrow_format::int8 ?"},
-                                           kThreeSides, [](const Args& a, Sides& met) {
+                                           kThreeSides, [](const auto& a, Sides& met) {
                                              met.compare(a.shape.format, narrow_format::bf16);
                                            });
-const Boundary<HashtableNarrowFwd> kSign("byte", {"bytes"}, {}, kThreeSides, [](const Args& a, Sides& met) {
+const Boundary<HashtableNarrowFwd> kSign("byte", {"bytes"}, {}, kThreeSides, [](const auto& a, Sides& met) {
   const int64_t n = in_bytes(a.shape.format, a.shape.numbers());
   for (int64_t i = 0; i < n; ++i) met.compare(a.bytes[i], 0);
 });
 const NoBoundary<HashtableNarrowFwd> kRest({{"i % s.features",
                                              "finds the factor of a number, and every number has one"}});
 
-}  // namespace
 }  // namespace klab

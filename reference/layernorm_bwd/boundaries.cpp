@@ -3,12 +3,8 @@
 #include "reference/layernorm_bwd/layernorm_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = LayernormBwd::Args<double>;
 
 const Boundary<LayernormBwd> kOne("values of a row", {"c"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) { met.compare(a.shape.c, 1); });
+                                  [](const auto& a, Sides& met) { met.compare(a.shape.c, 1); });
 
-}  // namespace
 }  // namespace klab

@@ -3,12 +3,8 @@
 #include "reference/layernorm_fwd/layernorm_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = LayernormFwd::Args<double>;
 
 const Boundary<LayernormFwd> kOne("values of a row", {"c"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) { met.compare(a.shape.c, 1); });
+                                  [](const auto& a, Sides& met) { met.compare(a.shape.c, 1); });
 
-}  // namespace
 }  // namespace klab

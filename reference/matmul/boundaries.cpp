@@ -5,12 +5,9 @@
 #include "reference/matmul/matmul.h"
 
 namespace klab {
-namespace {
-
-using Args = Matmul::Args<double>;
 
 const Boundary<Matmul> kZeroInfinity("zero times infinity", {"a", "b"}, {}, kEither,
-                                     [](const Args& x, Sides& met) {
+                                     [](const auto& x, Sides& met) {
                                        const auto [m, n, k] = x.shape;
                                        for (int64_t p = 0; p < k; ++p) {
                                          bool zero = false, infinite = false;
@@ -20,7 +17,7 @@ const Boundary<Matmul> kZeroInfinity("zero times infinity", {"a", "b"}, {}, kEit
                                          met.holds(zero && infinite);
                                        }
                                      });
-const Boundary<Matmul> kInner("terms of a sum", {"k"}, {}, kOn | kAbove, [](const Args& x, Sides& met) {
+const Boundary<Matmul> kInner("terms of a sum", {"k"}, {}, kOn | kAbove, [](const auto& x, Sides& met) {
   if (x.shape.m > 0 && x.shape.n > 0) met.compare(x.shape.k, 0);
 });
 const NoBoundary<Matmul> kRest({{"std::min(n_block", "blocks of the reference"},
@@ -30,5 +27,4 @@ const NoBoundary<Matmul> kRest({{"std::min(n_block", "blocks of the reference"},
                                 {"std::min(processors", "shares the reference out to threads"},
                                 {"std::max<int64_t>(m, 1)", "shares the reference out to threads"}});
 
-}  // namespace
 }  // namespace klab

@@ -6,12 +6,9 @@
 #include "reference/matmul_bf16/matmul_bf16.h"
 
 namespace klab {
-namespace {
-
-using Args = MatmulBf16::Args<double>;
 
 const Boundary<MatmulBf16> kZeroInfinity("zero times infinity", {"a", "b"}, {}, kEither,
-                                         [](const Args& x, Sides& met) {
+                                         [](const auto& x, Sides& met) {
                                            const auto [m, n, k] = x.shape;
                                            for (int64_t p = 0; p < k; ++p) {
                                              bool zero = false, infinite = false;
@@ -22,9 +19,8 @@ const Boundary<MatmulBf16> kZeroInfinity("zero times infinity", {"a", "b"}, {}, 
                                              met.holds(zero && infinite);
                                            }
                                          });
-const Boundary<MatmulBf16> kInner("terms of a sum", {"k"}, {}, kOn | kAbove, [](const Args& x, Sides& met) {
+const Boundary<MatmulBf16> kInner("terms of a sum", {"k"}, {}, kOn | kAbove, [](const auto& x, Sides& met) {
   if (x.shape.m > 0 && x.shape.n > 0) met.compare(x.shape.k, 0);
 });
 
-}  // namespace
 }  // namespace klab

@@ -5,12 +5,9 @@
 #include "reference/matmul_bwd/matmul_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = MatmulBwd::Args<double>;
 
 const Boundary<MatmulBwd> kZeroInfinity("zero gradient times an infinite factor", {"d_c", "b"}, {}, kEither,
-                                        [](const Args& x, Sides& met) {
+                                        [](const auto& x, Sides& met) {
                                           const auto [m, n, k] = x.shape;
                                           for (int64_t j = 0; j < n; ++j) {
                                             bool zero = false, infinite = false;
@@ -21,12 +18,11 @@ const Boundary<MatmulBwd> kZeroInfinity("zero gradient times an infinite factor"
                                             met.holds(zero && infinite);
                                           }
                                         });
-const Boundary<MatmulBwd> kNoRows("rows", {"m"}, {}, kOn | kAbove, [](const Args& x, Sides& met) {
+const Boundary<MatmulBwd> kNoRows("rows", {"m"}, {}, kOn | kAbove, [](const auto& x, Sides& met) {
   if (x.shape.n > 0 && x.shape.k > 0) met.compare(x.shape.m, 0);
 });
-const Boundary<MatmulBwd> kNoColumns("columns", {"n"}, {}, kOn | kAbove, [](const Args& x, Sides& met) {
+const Boundary<MatmulBwd> kNoColumns("columns", {"n"}, {}, kOn | kAbove, [](const auto& x, Sides& met) {
   if (x.shape.m > 0 && x.shape.k > 0) met.compare(x.shape.n, 0);
 });
 
-}  // namespace
 }  // namespace klab

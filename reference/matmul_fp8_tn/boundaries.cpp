@@ -5,20 +5,18 @@
 namespace klab {
 namespace {
 
-using Args = MatmulFp8Tn::Args<double>;
-
 constexpr int kSign = 0x80, kLargest = 0x7E, kNormal = 8;
 
-const Boundary<MatmulFp8Tn> kZeros("-0 of e4m3", {"a", "b"}, {}, kEither, [](const Args& x, Sides& met) {
+const Boundary<MatmulFp8Tn> kZeros("-0 of e4m3", {"a", "b"}, {}, kEither, [](const auto& x, Sides& met) {
   for (int64_t i = 0; i < x.shape.m * x.shape.k; ++i) met.holds(x.a[i] == kSign);
 });
 const Boundary<MatmulFp8Tn> kLast("largest number of e4m3", {"a", "b"}, {}, kEither,
-                                  [](const Args& x, Sides& met) {
+                                  [](const auto& x, Sides& met) {
                                     for (int64_t i = 0; i < x.shape.m * x.shape.k; ++i)
                                       met.holds((x.a[i] & ~kSign) == kLargest);
                                   });
 const Boundary<MatmulFp8Tn> kDenormal("smallest normal number of e4m3", {"a", "b"}, {}, kThreeSides,
-                                      [](const Args& x, Sides& met) {
+                                      [](const auto& x, Sides& met) {
                                         for (int64_t i = 0; i < x.shape.m * x.shape.k; ++i)
                                           met.compare(x.a[i] & ~kSign, kNormal);
                                       });

@@ -3,12 +3,9 @@
 #include "reference/matmul_int8/matmul_int8.h"
 
 namespace klab {
-namespace {
-
-using Args = MatmulInt8::Args<double>;
 
 const Boundary<MatmulInt8> kSmallest("-128 in both factors", {"a", "b"}, {}, kEither,
-                                     [](const Args& x, Sides& met) {
+                                     [](const auto& x, Sides& met) {
                                        const auto [m, n, k] = x.shape;
                                        for (int64_t p = 0; p < k; ++p) {
                                          bool of_a = false, of_b = false;
@@ -20,7 +17,7 @@ const Boundary<MatmulInt8> kSmallest("-128 in both factors", {"a", "b"}, {}, kEi
                                        }
                                      });
 const Boundary<MatmulInt8> kExact("sum and the integers of a float", {"a", "b", "k"}, {}, kBelow | kAbove,
-                                  [](const Args& x, Sides& met) {
+                                  [](const auto& x, Sides& met) {
                                     const auto [m, n, k] = x.shape;
                                     for (int64_t i = 0; i < m && n > 0; ++i) {
                                       int64_t sum = 0;
@@ -30,5 +27,4 @@ const Boundary<MatmulInt8> kExact("sum and the integers of a float", {"a", "b", 
                                     }
                                   });
 
-}  // namespace
 }  // namespace klab

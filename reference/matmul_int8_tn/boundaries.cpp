@@ -3,12 +3,9 @@
 #include "reference/matmul_int8_tn/matmul_int8_tn.h"
 
 namespace klab {
-namespace {
-
-using Args = MatmulInt8Tn::Args<double>;
 
 const Boundary<MatmulInt8Tn> kSmallest("-128 in both factors", {"a", "b"}, {}, kEither,
-                                       [](const Args& x, Sides& met) {
+                                       [](const auto& x, Sides& met) {
                                          const auto [m, n, k] = x.shape;
                                          for (int64_t p = 0; p < k; ++p) {
                                            bool of_a = false, of_b = false;
@@ -20,7 +17,7 @@ const Boundary<MatmulInt8Tn> kSmallest("-128 in both factors", {"a", "b"}, {}, k
                                          }
                                        });
 const Boundary<MatmulInt8Tn> kExact("sum and the integers of a float", {"a", "b", "k"}, {}, kBelow | kAbove,
-                                    [](const Args& x, Sides& met) {
+                                    [](const auto& x, Sides& met) {
                                       const auto [m, n, k] = x.shape;
                                       for (int64_t i = 0; i < m && n > 0; ++i) {
                                         int64_t sum = 0;
@@ -30,5 +27,4 @@ const Boundary<MatmulInt8Tn> kExact("sum and the integers of a float", {"a", "b"
                                       }
                                     });
 
-}  // namespace
 }  // namespace klab

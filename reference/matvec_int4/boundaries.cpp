@@ -3,32 +3,28 @@
 #include "reference/matvec_int4/matvec_int4.h"
 
 namespace klab {
-namespace {
 
-using Args = MatvecInt4::Args<double>;
-
-const Boundary<MatvecInt4> kLow("low half of a byte", {"q"}, {}, kThreeSides, [](const Args& x, Sides& met) {
+const Boundary<MatvecInt4> kLow("low half of a byte", {"q"}, {}, kThreeSides, [](const auto& x, Sides& met) {
   for (int64_t i = 0; i < x.shape.n * x.shape.blocks * 16; ++i) met.compare(x.q[i] & 15, 8);
 });
 const Boundary<MatvecInt4> kHigh("high half of a byte", {"q"}, {}, kThreeSides,
-                                 [](const Args& x, Sides& met) {
+                                 [](const auto& x, Sides& met) {
                                    for (int64_t i = 0; i < x.shape.n * x.shape.blocks * 16; ++i)
                                      met.compare(x.q[i] >> 4, 8);
                                  });
 const Boundary<MatvecInt4> kEnds("smallest weights in both halves", {"q"}, {}, kEither,
-                                 [](const Args& x, Sides& met) {
+                                 [](const auto& x, Sides& met) {
                                    for (int64_t i = 0; i < x.shape.n * x.shape.blocks * 16; ++i)
                                      met.holds(x.q[i] == 0);
                                  });
 const Boundary<MatvecInt4> kLargest("largest weights in both halves", {"q"}, {}, kEither,
-                                    [](const Args& x, Sides& met) {
+                                    [](const auto& x, Sides& met) {
                                       for (int64_t i = 0; i < x.shape.n * x.shape.blocks * 16; ++i)
                                         met.holds(x.q[i] == 255);
                                     });
-const Boundary<MatvecInt4> kScale("scale is denormal", {"scale"}, {}, kEither, [](const Args& x, Sides& met) {
+const Boundary<MatvecInt4> kScale("scale is denormal", {"scale"}, {}, kEither, [](const auto& x, Sides& met) {
   for (int64_t i = 0; i < x.shape.n * x.shape.blocks; ++i)
     if ((x.scale[i] & 0x7FFF) != 0) met.holds((x.scale[i] & 0x7C00) == 0);
 });
 
-}  // namespace
 }  // namespace klab

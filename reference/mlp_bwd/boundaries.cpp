@@ -22,13 +22,13 @@ void each_unit(const Args& a, auto&& visit) {
 
 const Boundary<MlpBwd> kRelu("sum and the kink of relu", {"x", "weights"},
                              {"std::max(t.h[l + 1]", "(h[size_t(c)] > 0)"}, kThreeSides,
-                             [](const Args& a, Sides& met) {
+                             [](const auto& a, Sides& met) {
                                each_unit(a, [&](double sum) { met.compare(sum, 0); });
                              });
 const Boundary<MlpBwd> kLogistic("outputs pass through a logistic function", {"logistic"}, {}, kEither,
-                                 [](const Args& a, Sides& met) { met.holds(a.shape.logistic != 0); });
+                                 [](const auto& a, Sides& met) { met.holds(a.shape.logistic != 0); });
 const Boundary<MlpBwd> kDeep("hidden layers", {"hidden"}, {"layer < s.hidden", "layer == 0)"}, kOn | kAbove,
-                             [](const Args& a, Sides& met) { met.compare(a.shape.hidden, 1); });
+                             [](const auto& a, Sides& met) { met.compare(a.shape.hidden, 1); });
 const NoBoundary<MlpBwd> kRest({{"s.in > s.width ?", "a bound of rounding errors, which no kernel computes"},
                                 {"units > s.out ?", "a bound of rounding errors, which no kernel computes"}});
 

@@ -21,13 +21,13 @@ void each_unit(const Args& a, auto&& visit) {
 }
 
 const Boundary<MlpFwd> kRelu("sum and the kink of relu", {"x", "weights"}, {"v > 0 ?"}, kThreeSides,
-                             [](const Args& a, Sides& met) {
+                             [](const auto& a, Sides& met) {
                                each_unit(a, [&](double sum) { met.compare(sum, 0); });
                              });
 const Boundary<MlpFwd> kLogistic("outputs pass through a logistic function", {"logistic"}, {}, kEither,
-                                 [](const Args& a, Sides& met) { met.holds(a.shape.logistic != 0); });
+                                 [](const auto& a, Sides& met) { met.holds(a.shape.logistic != 0); });
 const Boundary<MlpFwd> kDeep("hidden layers", {"hidden"}, {"layer < s.hidden"}, kOn | kAbove,
-                             [](const Args& a, Sides& met) { met.compare(a.shape.hidden, 1); });
+                             [](const auto& a, Sides& met) { met.compare(a.shape.hidden, 1); });
 const NoBoundary<MlpFwd> kRest(
     {{"layer == 0 ?", "sizes of a layer: all shapes have a first and a last"},
      {"layer == hidden ?", "sizes of a layer: all shapes have a first and a last"},

@@ -5,12 +5,9 @@
 #include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = MlpInt8Fwd::Args<double>;
 
 const Boundary<MlpInt8Fwd> kRelu("sum and the kink of relu", {"x", "bytes"}, {"v > 0 ?"}, kThreeSides,
-                                 [](const Args& a, Sides& met) {
+                                 [](const auto& a, Sides& met) {
                                    const auto& s = a.shape;
                                    for (int64_t i = 0; i < std::min<int64_t>(s.n, 64); ++i)
                                      for (int64_t r = 0; r < s.width; ++r) {
@@ -21,7 +18,7 @@ const Boundary<MlpInt8Fwd> kRelu("sum and the kink of relu", {"x", "bytes"}, {"v
                                      }
                                  });
 const Boundary<MlpInt8Fwd> kNone("a sample of zeros has no scale", {"x"}, {"in.largest <= double(kLeast)"},
-                                 kEither, [](const Args& a, Sides& met) {
+                                 kEither, [](const auto& a, Sides& met) {
                                    const auto& s = a.shape;
                                    for (int64_t i = 0; i < s.n; ++i) {
                                      double largest = 0;
@@ -31,9 +28,9 @@ const Boundary<MlpInt8Fwd> kNone("a sample of zeros has no scale", {"x"}, {"in.l
                                    }
                                  });
 const Boundary<MlpInt8Fwd> kLogistic("outputs pass through a logistic function", {"logistic"}, {}, kEither,
-                                     [](const Args& a, Sides& met) { met.holds(a.shape.logistic != 0); });
+                                     [](const auto& a, Sides& met) { met.holds(a.shape.logistic != 0); });
 const Boundary<MlpInt8Fwd> kDeep("hidden layers", {"hidden"}, {"layer < s.hidden"}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) { met.compare(a.shape.hidden, 1); });
+                                 [](const auto& a, Sides& met) { met.compare(a.shape.hidden, 1); });
 const NoBoundary<MlpInt8Fwd> kRest(
     {{"std::max(largest, std::abs(h[c]))", "the scale of a sample: every sample has a largest number"},
      {"std::max(most_off, m[c])", "a bound of rounding errors, which no kernel computes"},
@@ -41,5 +38,4 @@ const NoBoundary<MlpInt8Fwd> kRest(
      {"in.largest <= 1.01 * double(kLeast)", "a bound of rounding errors, which no kernel computes"},
      {"kGrowth * in.most_off >= in.largest", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

@@ -5,12 +5,9 @@
 #include "reference/mlp_narrow_fwd/mlp_narrow_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = MlpNarrowFwd::Args<double>;
 
 const Boundary<MlpNarrowFwd> kRelu(
-    "sum and the kink of relu", {"x", "halves", "bytes"}, {}, kThreeSides, [](const Args& a, Sides& met) {
+    "sum and the kink of relu", {"x", "halves", "bytes"}, {}, kThreeSides, [](const auto& a, Sides& met) {
       const auto& s = a.shape;
       for (int64_t i = 0; i < std::min<int64_t>(s.n, 64); ++i)
         for (int64_t r = 0; r < s.width; ++r) {
@@ -21,13 +18,12 @@ const Boundary<MlpNarrowFwd> kRelu(
         }
     });
 const Boundary<MlpNarrowFwd> kLogistic("outputs pass through a logistic function", {"logistic"}, {}, kEither,
-                                       [](const Args& a, Sides& met) { met.holds(a.shape.logistic != 0); });
+                                       [](const auto& a, Sides& met) { met.holds(a.shape.logistic != 0); });
 const Boundary<MlpNarrowFwd> kDeep("hidden layers", {"hidden"}, {}, kOn | kAbove,
-                                   [](const Args& a, Sides& met) { met.compare(a.shape.hidden, 1); });
+                                   [](const auto& a, Sides& met) { met.compare(a.shape.hidden, 1); });
 const Boundary<MlpNarrowFwd> kFormat("format", {"format"}, {"x.shape.format == narrow_format::int8 ?"},
-                                     kThreeSides, [](const Args& a, Sides& met) {
+                                     kThreeSides, [](const auto& a, Sides& met) {
                                        met.compare(a.shape.format, narrow_format::bf16);
                                      });
 
-}  // namespace
 }  // namespace klab

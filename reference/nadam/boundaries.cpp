@@ -3,10 +3,8 @@
 #include "reference/sgd/optimizer_boundaries.h"
 
 namespace klab {
-namespace {
 
 const optimizer::FamilyBoundaries<Nadam> kFamily;
 const optimizer::FirstStep<Nadam> kFirst;
 
-}  // namespace
 }  // namespace klab

@@ -3,9 +3,7 @@
 #include "reference/sgd/optimizer_boundaries.h"
 
 namespace klab {
-namespace {
 
 const optimizer::FamilyBoundaries<Nesterov> kFamily;
 
-}  // namespace
 }  // namespace klab

@@ -33,35 +33,35 @@ void plant(const Drawn& x, Generator& random) {
 
 const Boundary<OccupancyBits> kEvaluated(
     "cell was evaluated", {"values"}, {"x.values[c] >= 0"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t c = 0; c < a.shape.cells; ++c) met.compare(a.values[c], 0);
     },
-    [](const Drawn& x, Generator& random) { plant(x, random); });
+    [](const auto& x, Generator& random) { plant(x, random); });
 const Boundary<OccupancyBits> kExploded(
     "value that counts for less", {"values"}, {"v < 1e4F ?"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t c = 0; c < a.shape.cells; ++c) met.compare(a.values[c], 1e4);
     },
-    [](const Drawn& x, Generator& random) { plant(x, random); });
+    [](const auto& x, Generator& random) { plant(x, random); });
 const Boundary<OccupancyBits> kNone(
     "cells that were evaluated", {"values", "cells"}, {"seen > 0 ?"}, kOn | kAbove,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (a.shape.cells > 0) met.compare(mean_of(a).second, 0);
     },
-    [](const Drawn& x, Generator&) {
+    [](const auto& x, Generator&) {
       for (int64_t c = 0; c < x.shape.cells; ++c) drawn(x.values[c]) = -1;
     });
 const Boundary<OccupancyBits> kMean(
     "threshold and mean", {"values", "threshold"}, {"threshold < mean ?"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (const auto [mean, seen] = mean_of(a); seen > 0) met.compare(float(*a.threshold), mean);
     },
-    [](const Drawn& x, Generator&) {
+    [](const auto& x, Generator&) {
       for (int64_t c = 0; c < x.shape.cells; ++c) drawn(x.values[c]) = 0.25F;
       drawn(*x.threshold) = 0.25F;
     });
 const Boundary<OccupancyBits> kLimit("value and limit", {"values", "threshold"}, {"> limit)"}, kThreeSides,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        if (const auto [mean, seen] = mean_of(a); seen > 0)
                                          for (int64_t c = 0; c < a.shape.cells; ++c)
                                            met.compare(float(a.values[c]),

@@ -35,22 +35,22 @@ void evaluate(const Drawn& x, int64_t cell, bool occupied) {
 }
 
 const Boundary<OccupancyChoose> kEvaluated("cell was evaluated", {"values"}, {"x.values[c] >= 0"},
-                                           kThreeSides, [](const Args& a, Sides& met) {
+                                           kThreeSides, [](const auto& a, Sides& met) {
                                              for (int64_t c = 0; c < a.shape.cells; ++c)
                                                met.compare(a.values[c], 0);
                                            });
-const Boundary<OccupancyChoose> kMinusZero("-0", {"values"}, {}, kHolds, [](const Args& a, Sides& met) {
+const Boundary<OccupancyChoose> kMinusZero("-0", {"values"}, {}, kHolds, [](const auto& a, Sides& met) {
   for (int64_t c = 0; c < a.shape.cells; ++c)
     if (a.values[c] == 0 && std::signbit(a.values[c])) met.holds(true);
 });
 const Boundary<OccupancyChoose> kAny(
     "word and threshold of all cells", {"share", "seed"}, {"(w >> 16) < limits.any"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       each_word(a, [&](uint32_t w, bool, const OccupancyChoose::Thresholds& limits) {
         met.compare(w >> 16, limits.any);
       });
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.all != 0 || x.shape.cells == 0) return;
       const auto cell = int64_t(random() % uint64_t(x.shape.cells));
       drawn(*x.share) = (float(word_of(x, cell) >> 16) + 0.5F) / 65536;
@@ -59,12 +59,12 @@ const Boundary<OccupancyChoose> kAny(
 const Boundary<OccupancyChoose> kOccupied(
     "word and threshold of occupied cells", {"share", "seed", "bits", "occupied"},
     {"(w & 0xFFFF) < limits.occupied"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       each_word(a, [&](uint32_t w, bool occupied, const OccupancyChoose::Thresholds& limits) {
         if (occupied && w >> 16 >= limits.any) met.compare(w & 0xFFFF, limits.occupied);
       });
     },
-    [](const Drawn& x, Generator&) {
+    [](const auto& x, Generator&) {
       // Where few cells are occupied, a small share reaches any threshold, and few cells are chosen by the other one.
       drawn(*x.occupied) = int32_t(std::max<int64_t>(1, x.shape.grid_cells / 64));
       for (int64_t c = 0; x.shape.all == 0 && c < x.shape.cells; ++c) {
@@ -79,25 +79,25 @@ const Boundary<OccupancyChoose> kOccupied(
       }
     });
 const Boundary<OccupancyChoose> kBit(
-    "cell is occupied", {"bits"}, {}, kEither, [](const Args& a, Sides& met) {
+    "cell is occupied", {"bits"}, {}, kEither, [](const auto& a, Sides& met) {
       each_word(a, [&](uint32_t, bool occupied, const OccupancyChoose::Thresholds&) { met.holds(occupied); });
     });
 const Boundary<OccupancyChoose> kCount(
     "occupied cells of the grid", {"occupied"}, {"occupied > 0 ?"}, kOn | kAbove,
-    [](const Args& a, Sides& met) { met.compare(*a.occupied, 0); },
-    [](const Drawn& x, Generator&) { drawn(*x.occupied) = 0; });
+    [](const auto& a, Sides& met) { met.compare(*a.occupied, 0); },
+    [](const auto& x, Generator&) { drawn(*x.occupied) = 0; });
 const Boundary<OccupancyChoose> kWant(
     "share of occupied cells", {"share", "occupied", "grid_cells"}, {"want < 1 ?"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       met.compare(*a.share * double(a.shape.grid_cells) / double(*a.occupied > 0 ? *a.occupied : 1), 1);
     },
-    [](const Drawn& x, Generator&) {
+    [](const auto& x, Generator&) {
       if (x.shape.grid_cells % 2 != 0) return;
       drawn(*x.share) = 0.5F;
       drawn(*x.occupied) = int32_t(x.shape.grid_cells / 2);
     });
 const Boundary<OccupancyChoose> kAll("all cells are chosen", {"all"}, {}, kEither,
-                                     [](const Args& a, Sides& met) { met.holds(a.shape.all != 0); });
+                                     [](const auto& a, Sides& met) { met.holds(a.shape.all != 0); });
 const CounterWords<OccupancyChoose, &Args::seed> kSeed("seed", kHolds);
 const CounterWords<OccupancyChoose, &Args::step> kStep("step");
 const NoBoundary<OccupancyChoose> kRest(

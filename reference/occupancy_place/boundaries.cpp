@@ -6,19 +6,18 @@ namespace klab {
 namespace {
 
 using Args = OccupancyPlace::Args<double>;
-using Drawn = OccupancyPlace::Args<float>;
 
 const Boundary<OccupancyPlace> kNone(
     "chosen cell", {"chosen"}, {"x.chosen[i] < 0"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; i < a.shape.samples; ++i) met.compare(a.chosen[i], 0);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < x.shape.samples; ++i)
         if (random() % 4 == 0) drawn(x.chosen[i]) = 0;
     });
 const Boundary<OccupancyPlace> kCascade("cell lies in the first cascade", {"chosen", "cascades", "first"}, {},
-                                        kEither, [](const Args& a, Sides& met) {
+                                        kEither, [](const auto& a, Sides& met) {
                                           const int64_t cube = a.shape.grid * a.shape.grid * a.shape.grid;
                                           for (int64_t i = 0; a.shape.cascades > 1 && i < a.shape.samples;
                                                ++i)

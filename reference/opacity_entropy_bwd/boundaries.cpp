@@ -3,20 +3,16 @@
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = OpacityEntropyBwd::Args<double>;
 
 const Boundary<OpacityEntropyBwd> kEmpty("opacity", {"opacity"}, {}, kOn | kAbove,
-                                         [](const Args& a, Sides& met) {
+                                         [](const auto& a, Sides& met) {
                                            for (int64_t r = 0; r < a.shape.rays; ++r)
                                              met.compare(a.opacity[r], 0);
                                          });
 const Boundary<OpacityEntropyBwd> kOpaque("opacity of an opaque ray", {"opacity"}, {}, kBelow | kOn,
-                                          [](const Args& a, Sides& met) {
+                                          [](const auto& a, Sides& met) {
                                             for (int64_t r = 0; r < a.shape.rays; ++r)
                                               met.compare(a.opacity[r], 1);
                                           });
 
-}  // namespace
 }  // namespace klab

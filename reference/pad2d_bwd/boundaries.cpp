@@ -3,17 +3,13 @@
 #include "reference/pad2d_bwd/pad2d_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = Pad2dBwd::Args<double>;
 
 const Boundary<Pad2dBwd> kMean("mean", {"kind"}, {"kind == PadShape::mean ?"}, kEither,
-                               [](const Args& a, Sides& met) { met.holds(a.shape.kind == PadShape::mean); });
+                               [](const auto& a, Sides& met) { met.holds(a.shape.kind == PadShape::mean); });
 const Boundary<Pad2dBwd> kBorder("rows and columns of the border", {"pad_y", "pad_x"}, {}, kEither,
-                                 [](const Args& a, Sides& met) {
+                                 [](const auto& a, Sides& met) {
                                    met.holds(a.shape.pad_y > 0);
                                    met.holds(a.shape.pad_x > 0);
                                  });
 
-}  // namespace
 }  // namespace klab

@@ -5,8 +5,6 @@
 namespace klab {
 namespace {
 
-using Args = Pad2dFwd::Args<double>;
-
 /// Calls visit(position, size) for each row and each column with the border.
 void each_position(const PadShape& s, auto&& visit) {
   for (int64_t i = 0; i < s.oh(); ++i) visit(i - s.pad_y, s.h);
@@ -15,29 +13,29 @@ void each_position(const PadShape& s, auto&& visit) {
 
 const Boundary<Pad2dFwd> kFirst("position and the first pixel", {"pad_y", "pad_x"},
                                 {"row >= 0", "column >= 0", "p >= 0", "p < 0 ?"}, kThreeSides,
-                                [](const Args& a, Sides& met) {
+                                [](const auto& a, Sides& met) {
                                   each_position(a.shape, [&](int64_t p, int64_t) { met.compare(p, 0); });
                                 });
 const Boundary<Pad2dFwd> kLast("position and the last pixel", {"h", "w", "pad_y", "pad_x"},
                                {"row < h", "column < w", "p < size"}, kThreeSides,
-                               [](const Args& a, Sides& met) {
+                               [](const auto& a, Sides& met) {
                                  each_position(a.shape,
                                                [&](int64_t p, int64_t size) { met.compare(p, size - 1); });
                                });
 const Boundary<Pad2dFwd> kReplicate("replicate", {"kind"}, {"kind == replicate"}, kEither,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       met.holds(a.shape.kind == PadShape::replicate);
                                     });
 const Boundary<Pad2dFwd> kCircular("circular", {"kind"}, {"kind == circular"}, kEither,
-                                   [](const Args& a, Sides& met) {
+                                   [](const auto& a, Sides& met) {
                                      met.holds(a.shape.kind == PadShape::circular);
                                    });
 const Boundary<Pad2dFwd> kReflect("reflect", {"kind"}, {"kind == reflect"}, kEither,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     met.holds(a.shape.kind == PadShape::reflect);
                                   });
 const Boundary<Pad2dFwd> kMean("mean", {"kind"}, {"kind == PadShape::mean ?", "pixels > 0 ?"}, kEither,
-                               [](const Args& a, Sides& met) { met.holds(a.shape.kind == PadShape::mean); });
+                               [](const auto& a, Sides& met) { met.holds(a.shape.kind == PadShape::mean); });
 
 }  // namespace
 }  // namespace klab

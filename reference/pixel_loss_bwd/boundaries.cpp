@@ -3,18 +3,14 @@
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = PixelLossBwd::Args<double>;
-using Drawn = PixelLossBwd::Args<float>;
 
 const Boundary<PixelLossBwd> kTurn(
     "upper turn", {"prediction", "target", "kind"}, {"std::clamp(e, -d, d)"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; a.shape.kind != 0 && i < 3 * a.shape.n; ++i)
         met.compare(a.prediction[i] - a.target[i], double(PixelLossFwd::turn(a.shape.kind)));
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       const float turn = PixelLossFwd::turn(x.shape.kind);
       for (int64_t i = 0; i < 3 * x.shape.n; ++i) {
         if (random() % 4 != 0) continue;
@@ -23,22 +19,21 @@ const Boundary<PixelLossBwd> kTurn(
       }
     });
 const Boundary<PixelLossBwd> kLower("lower turn", {"prediction", "target", "kind"}, {}, kThreeSides,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t i = 0; a.shape.kind != 0 && i < 3 * a.shape.n; ++i)
                                         met.compare(a.prediction[i] - a.target[i],
                                                     -double(PixelLossFwd::turn(a.shape.kind)));
                                     });
 const Boundary<PixelLossBwd> kExact(
     "prediction and target", {"prediction", "target"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; i < 3 * a.shape.n; ++i) met.compare(a.prediction[i], a.target[i]);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < 3 * x.shape.n; ++i)
         if (random() % 4 == 0) drawn(x.prediction[i]) = x.target[i];
     });
 const Boundary<PixelLossBwd> kKinds("squared error", {"kind"}, {"kind == 0 ?"}, kEither,
-                                    [](const Args& a, Sides& met) { met.holds(a.shape.kind == 0); });
+                                    [](const auto& a, Sides& met) { met.holds(a.shape.kind == 0); });
 
-}  // namespace
 }  // namespace klab

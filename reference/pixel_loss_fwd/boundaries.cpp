@@ -5,18 +5,14 @@
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = PixelLossFwd::Args<double>;
-using Drawn = PixelLossFwd::Args<float>;
 
 const Boundary<PixelLossFwd> kTurn(
     "turn from parabola to line", {"prediction", "target", "kind"}, {"e > d"}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; a.shape.kind != 0 && i < 3 * a.shape.n; ++i)
         met.compare(std::abs(a.prediction[i] - a.target[i]), double(PixelLossFwd::turn(a.shape.kind)));
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       const float turn = PixelLossFwd::turn(x.shape.kind);
       for (int64_t i = 0; i < 3 * x.shape.n; ++i) {
         if (random() % 4 != 0) continue;
@@ -26,17 +22,16 @@ const Boundary<PixelLossFwd> kTurn(
     });
 const Boundary<PixelLossFwd> kExact(
     "prediction and target", {"prediction", "target"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t i = 0; i < 3 * a.shape.n; ++i) met.compare(a.prediction[i], a.target[i]);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < 3 * x.shape.n; ++i)
         if (random() % 4 == 0) drawn(x.prediction[i]) = x.target[i];
     });
 const Boundary<PixelLossFwd> kKinds("squared error", {"kind"}, {"kind != 0", "kind == 0 ?"}, kEither,
-                                    [](const Args& a, Sides& met) { met.holds(a.shape.kind == 0); });
+                                    [](const auto& a, Sides& met) { met.holds(a.shape.kind == 0); });
 const Boundary<PixelLossFwd> kHuber("Huber loss", {"kind"}, {"kind == 1 ?"}, kEither,
-                                    [](const Args& a, Sides& met) { met.holds(a.shape.kind == 1); });
+                                    [](const auto& a, Sides& met) { met.holds(a.shape.kind == 1); });
 
-}  // namespace
 }  // namespace klab

@@ -6,23 +6,22 @@ namespace klab {
 namespace {
 
 using Args = PlaceSamples::Args<double>;
-using Drawn = PlaceSamples::Args<float>;
 
 const Boundary<PlaceSamples> kMarched("sample of the pass and the last one marched", {"begin", "ray_begin"},
                                       {"from >= x.ray_begin[r + 1]"}, kThreeSides,
-                                      [](const Args& a, Sides& met) {
+                                      [](const auto& a, Sides& met) {
                                         for (int64_t r = 0; r < a.shape.rays; ++r)
                                           for (int64_t i = a.begin[r]; i < a.begin[r + 1]; ++i)
                                             met.compare(a.ray_begin[r] + a.shape.first + i - a.begin[r],
                                                         int64_t{a.ray_begin[r + 1]});
                                       });
 const Boundary<PlaceSamples> kEmpty("ray without samples", {"begin"}, {}, kEither,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t r = 0; r < a.shape.rays; ++r)
                                         met.holds(a.begin[r] == a.begin[r + 1]);
                                     });
 const Boundary<PlaceSamples> kOwnerless("samples without a ray", {"begin", "samples"}, {}, kEither,
-                                        [](const Args& a, Sides& met) {
+                                        [](const auto& a, Sides& met) {
                                           met.holds(a.begin[a.shape.rays] < a.shape.samples);
                                         });
 
@@ -39,22 +38,22 @@ void each_place(const Args& a, auto&& visit) {
 const Boundary<PlaceSamples> kLower(
     "position and the near wall", {"t", "origins", "directions", "volume"}, {"std::clamp(0.5 + from_middle"},
     kBelow | kAbove,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (a.volume[1] == 0) each_place(a, [&](double at) { met.compare(at, 0); });
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       drawn(x.volume[0]) = 1;
       drawn(x.volume[1]) = 0;
       for (int64_t i = 0; i < 3 * x.shape.rays; ++i)
         if (random() % 2) drawn(x.directions[i]) = -1;
     });
 const Boundary<PlaceSamples> kUpper("position and the far wall", {"t", "origins", "directions", "volume"}, {},
-                                    kBelow | kAbove, [](const Args& a, Sides& met) {
+                                    kBelow | kAbove, [](const auto& a, Sides& met) {
                                       if (a.volume[1] == 0)
                                         each_place(a, [&](double at) { met.compare(at, 1); });
                                     });
 const Boundary<PlaceSamples> kGraded("cells grow", {"volume"}, {"x.volume[1] != 0"}, kEither,
-                                     [](const Args& a, Sides& met) { met.holds(a.volume[1] != 0); });
+                                     [](const auto& a, Sides& met) { met.holds(a.volume[1] != 0); });
 
 }  // namespace
 }  // namespace klab

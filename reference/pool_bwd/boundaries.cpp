@@ -5,13 +5,9 @@
 #include "reference/pool_bwd/pool_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = PoolBwd::Args<double>;
-using Drawn = PoolBwd::Args<float>;
 
 const Boundary<PoolBwd> kLargest("pixel and the largest before it", {"x", "kind"}, {"x[at] > x[largest]"},
-                                 kThreeSides, [](const Args& a, Sides& met) {
+                                 kThreeSides, [](const auto& a, Sides& met) {
                                    const PoolShape& s = a.shape;
                                    for (int64_t i = 0; s.is_max() && s.n > 0 && s.c > 0 && i < s.oh(); ++i)
                                      for (int64_t j = 0; j < s.ow(); ++j) {
@@ -28,7 +24,7 @@ const Boundary<PoolBwd> kLargest("pixel and the largest before it", {"x", "kind"
                                  });
 const Boundary<PoolBwd> kTied(
     "two are largest, neither the first of the window", {"x", "d_y", "kind"}, {}, kHolds,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       const PoolShape& s = a.shape;
       for (int64_t i = 0; s.is_max() && s.n > 0 && s.c > 0 && i < s.oh(); ++i)
         for (int64_t j = 0; j < s.ow(); ++j) {
@@ -45,9 +41,8 @@ const Boundary<PoolBwd> kTied(
           if (largest > first && count > 1) met.holds(true);
         }
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t i = 0; i < volume(x.shape.x_dims()); ++i) drawn(x.x[i]) = float(random() % 4) - 2;
     });
 
-}  // namespace
 }  // namespace klab

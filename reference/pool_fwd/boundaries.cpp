@@ -7,8 +7,6 @@
 namespace klab {
 namespace {
 
-using Args = PoolFwd::Args<double>;
-
 /// Calls visit(rows, columns) for each window.
 void each_window(const PoolShape& s, auto&& visit) {
   for (int64_t i = 0; i < s.oh(); ++i)
@@ -16,7 +14,7 @@ void each_window(const PoolShape& s, auto&& visit) {
 }
 
 const Boundary<PoolFwd> kLargest("pixel and the largest before it", {"x", "kind"}, {"value > largest ?"},
-                                 kThreeSides, [](const Args& a, Sides& met) {
+                                 kThreeSides, [](const auto& a, Sides& met) {
                                    const PoolShape& s = a.shape;
                                    if (!s.is_max() || s.n == 0 || s.c == 0) return;
                                    each_window(s, [&](PoolShape::Range rows, PoolShape::Range columns) {
@@ -31,7 +29,7 @@ const Boundary<PoolFwd> kLargest("pixel and the largest before it", {"x", "kind"
                                    });
                                  });
 const Boundary<PoolFwd> kNegative("all pixels of a window are negative", {"x", "kind"}, {}, kEither,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     const PoolShape& s = a.shape;
                                     if (!s.is_max() || s.n == 0 || s.c == 0) return;
                                     each_window(s, [&](PoolShape::Range rows, PoolShape::Range columns) {
@@ -43,14 +41,14 @@ const Boundary<PoolFwd> kNegative("all pixels of a window are negative", {"x", "
                                     });
                                   });
 const Boundary<PoolFwd> kUpper("first pixel of a window", {"pad_y", "pad_x"}, {"std::max<int64_t>(from, 0)"},
-                               kThreeSides, [](const Args& a, Sides& met) {
+                               kThreeSides, [](const auto& a, Sides& met) {
                                  for (int64_t i = 0; i < a.shape.oh(); ++i)
                                    met.compare(i * a.shape.stride_y - a.shape.pad_y, 0);
                                  for (int64_t j = 0; j < a.shape.ow(); ++j)
                                    met.compare(j * a.shape.stride_x - a.shape.pad_x, 0);
                                });
 const Boundary<PoolFwd> kLower("end of a window and of the picture", {"h", "w", "pad_y", "pad_x"},
-                               {"std::min(from + length, size)"}, kThreeSides, [](const Args& a, Sides& met) {
+                               {"std::min(from + length, size)"}, kThreeSides, [](const auto& a, Sides& met) {
                                  const PoolShape& s = a.shape;
                                  for (int64_t i = 0; i < s.oh(); ++i)
                                    met.compare(i * s.stride_y - s.pad_y + s.r, s.h);
@@ -58,14 +56,14 @@ const Boundary<PoolFwd> kLower("end of a window and of the picture", {"h", "w", 
                                    met.compare(j * s.stride_x - s.pad_x + s.s, s.w);
                                });
 const Boundary<PoolFwd> kKind("maximum", {"kind"}, {"kind == 0"}, kEither,
-                              [](const Args& a, Sides& met) { met.holds(a.shape.is_max()); });
+                              [](const auto& a, Sides& met) { met.holds(a.shape.is_max()); });
 const Boundary<PoolFwd> kCounted("padding is counted at the border", {"kind", "pad_y", "pad_x"},
-                                 {"kind == 2 ?"}, kEither, [](const Args& a, Sides& met) {
+                                 {"kind == 2 ?"}, kEither, [](const auto& a, Sides& met) {
                                    if (!a.shape.is_max() && a.shape.pad_y + a.shape.pad_x > 0)
                                      met.holds(a.shape.kind == 2);
                                  });
 const Boundary<PoolFwd> kLayout("channels last", {"nhwc"}, {"nhwc != 0 ?"}, kEither,
-                                [](const Args& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
+                                [](const auto& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
 
 }  // namespace
 }  // namespace klab

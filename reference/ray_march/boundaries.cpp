@@ -23,33 +23,33 @@ void each_ray(const Args& a, auto&& visit) {
 }
 
 const Boundary<RayMarch> kHit("entry and exit of the box", {"origins", "directions"},
-                              {"span.enter < span.leave"}, kBelow | kAbove, [](const Args& a, Sides& met) {
+                              {"span.enter < span.leave"}, kBelow | kAbove, [](const auto& a, Sides& met) {
                                 each_ray(a, [&](int64_t, RayMarch::Span span, const float*, const float*) {
                                   met.compare(span.enter, span.leave);
                                 });
                               });
 const Boundary<RayMarch> kNear("entry and the nearest distance", {"origins", "steps"},
                                {"std::max(enter, std::min(a, b))"}, kOn | kAbove,
-                               [](const Args& a, Sides& met) {
+                               [](const auto& a, Sides& met) {
                                  each_ray(a, [&](int64_t, RayMarch::Span span, const float*, const float*) {
                                    met.compare(span.enter, float(a.steps[0]));
                                  });
                                });
 const Boundary<RayMarch> kTiny("direction along an axis and the least one", {"directions"},
-                               {"std::abs(d) < 1e-9F"}, kBelow | kAbove, [](const Args& a, Sides& met) {
+                               {"std::abs(d) < 1e-9F"}, kBelow | kAbove, [](const auto& a, Sides& met) {
                                  for (int64_t i = 0; i < 3 * a.shape.rays; ++i)
                                    met.compare(std::abs(float(a.directions[i])), 1e-9F);
                                });
 const Boundary<RayMarch> kMinusZero("-0 as a direction", {"directions"}, {}, kEither,
-                                    [](const Args& a, Sides& met) {
+                                    [](const auto& a, Sides& met) {
                                       for (int64_t i = 0; i < 3 * a.shape.rays; ++i)
                                         if (a.directions[i] == 0) met.holds(std::signbit(a.directions[i]));
                                     });
 const Boundary<RayMarch> kCone("steps are even", {"steps"}, {"steps[3] == 0 ?"}, kEither,
-                               [](const Args& a, Sides& met) { met.holds(a.steps[3] == 0); });
+                               [](const auto& a, Sides& met) { met.holds(a.steps[3] == 0); });
 const Boundary<RayMarch> kStep("step and the least one", {"steps", "origins"},
                                {"std::max(t * steps[3], steps[1])"}, kBelow | kAbove,
-                               [](const Args& a, Sides& met) {
+                               [](const auto& a, Sides& met) {
                                  each_ray(a, [&](int64_t, RayMarch::Span span, const float*, const float*) {
                                    if (span.enter < span.leave && a.steps[3] != 0)
                                      for (const float t : {span.enter, span.leave})
@@ -57,7 +57,7 @@ const Boundary<RayMarch> kStep("step and the least one", {"steps", "origins"},
                                  });
                                });
 const Boundary<RayMarch> kLongest("step and the largest one", {"steps", "origins"}, {"std::min(std::max(t"},
-                                  kBelow | kAbove, [](const Args& a, Sides& met) {
+                                  kBelow | kAbove, [](const auto& a, Sides& met) {
                                     each_ray(a,
                                              [&](int64_t, RayMarch::Span span, const float*, const float*) {
                                                if (span.enter < span.leave && a.steps[3] != 0)
@@ -66,7 +66,7 @@ const Boundary<RayMarch> kLongest("step and the largest one", {"steps", "origins
                                              });
                                   });
 const Boundary<RayMarch> kCascade("distance from the middle and the first cascade", {"origins", "cascades"},
-                                  {}, kEither, [](const Args& a, Sides& met) {
+                                  {}, kEither, [](const auto& a, Sides& met) {
                                     each_ray(
                                         a, [&](int64_t, RayMarch::Span span, const float* o, const float* d) {
                                           if (!(span.enter < span.leave) || a.shape.cascades < 2) return;
@@ -78,18 +78,18 @@ const Boundary<RayMarch> kCascade("distance from the middle and the first cascad
                                         });
                                   });
 const Boundary<RayMarch> kInside("ray begins inside the box", {"origins"}, {}, kEither,
-                                 [](const Args& a, Sides& met) {
+                                 [](const auto& a, Sides& met) {
                                    each_ray(a, [&](int64_t, RayMarch::Span span, const float*, const float*) {
                                      if (span.enter < span.leave) met.holds(span.enter == float(a.steps[0]));
                                    });
                                  });
 const ResultBoundary<RayMarch> kFits("last ray with samples ends where the room ends", {"capacity"},
-                                     {"> s.capacity"}, kBelow | kOn, [](const Args& a, Sides& met) {
+                                     {"> s.capacity"}, kBelow | kOn, [](const auto& a, Sides& met) {
                                        if (a.shape.rays > 0)
                                          met.compare(int64_t{a.ray_begin[a.shape.rays]}, a.shape.capacity);
                                      });
 const Boundary<RayMarch> kStart("place in the first step", {"jitter"}, {}, kOn | kAbove,
-                                [](const Args& a, Sides& met) {
+                                [](const auto& a, Sides& met) {
                                   for (int64_t r = 0; r < a.shape.rays; ++r) met.compare(a.jitter[r], 0);
                                 });
 const NoBoundary<RayMarch> kRest(

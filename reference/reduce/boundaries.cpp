@@ -5,16 +5,12 @@
 #include "reference/reduce/reduce.h"
 
 namespace klab {
-namespace {
-
-using Args = Reduce::Args<double>;
-using Drawn = Reduce::Args<float>;
 
 /// Whole numbers whose sums are exact in any order, so that one element too few or too many shows at every size.
 const Boundary<Reduce> kExact(
     "sums of whole numbers that a float holds", {"x"},
     {"x.x[i] == std::trunc(x.x[i])", "whole && size <= 16777216"}, kEither,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       double size = 0;
       bool whole = true;
       for (int64_t i = 0; i < a.shape.n; ++i) {
@@ -23,21 +19,20 @@ const Boundary<Reduce> kExact(
       }
       met.holds(whole && size > 0 && size <= 16777216);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.n > 1 << 20) return;
       for (int64_t i = 0; i < x.shape.n; ++i)
         drawn(x.x[i]) = float(1 + random() % 9) - (random() % 2 ? 0.0F : 10.0F);
     });
 const ResultBoundary<Reduce> kSign(
-    "sum", {"x"}, {}, kThreeSides, [](const Args& a, Sides& met) { met.compare(*a.sum, 0); },
-    [](const Drawn& x, Generator&) {
+    "sum", {"x"}, {}, kThreeSides, [](const auto& a, Sides& met) { met.compare(*a.sum, 0); },
+    [](const auto& x, Generator&) {
       for (int64_t i = 0; i + 1 < x.shape.n; i += 2) drawn(x.x[i + 1]) = -x.x[i];
       if (x.shape.n % 2 == 1) drawn(x.x[x.shape.n - 1]) = 0;
     });
-const Boundary<Reduce> kInfinity("infinity", {"x"}, {}, kBelow | kAbove, [](const Args& a, Sides& met) {
+const Boundary<Reduce> kInfinity("infinity", {"x"}, {}, kBelow | kAbove, [](const auto& a, Sides& met) {
   for (int64_t i = 0; i < a.shape.n; ++i)
     if (std::isinf(a.x[i])) met.compare(a.x[i], 0);
 });
 
-}  // namespace
 }  // namespace klab

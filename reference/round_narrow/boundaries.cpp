@@ -10,7 +10,6 @@ namespace klab {
 namespace {
 
 using Args = RoundNarrow::Args<double>;
-using Drawn = RoundNarrow::Args<float>;
 
 /// Calls visit(product, format, bits of its size) for each number with a value.
 void each_product(const Args& a, auto&& visit) {
@@ -23,7 +22,7 @@ void each_product(const Args& a, auto&& visit) {
 }
 
 const Boundary<RoundNarrow> kTie("middle between two numbers of the format", {"x", "factor", "format"}, {},
-                                 kEither, [](const Args& a, Sides& met) {
+                                 kEither, [](const auto& a, Sides& met) {
                                    each_product(a, [&](double size, const NarrowFormat& f, uint32_t bits) {
                                      if (bits == 0 || bits >= f.largest) return;
                                      const double y = decode(f, bits);
@@ -33,11 +32,11 @@ const Boundary<RoundNarrow> kTie("middle between two numbers of the format", {"x
                                  });
 const Boundary<RoundNarrow> kLargest(
     "largest number of the format", {"x", "factor", "format"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       each_product(
           a, [&](double size, const NarrowFormat& f, uint32_t) { met.compare(size, decode(f, f.largest)); });
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.format >= Cast::int8) return;
       drawn(*x.factor) = 1;
       for (int64_t i = 0; i < x.shape.n; ++i)
@@ -48,12 +47,12 @@ const Boundary<RoundNarrow> kLargest(
     });
 const Boundary<RoundNarrow> kSmallest(
     "smallest normal number of the format", {"x", "factor", "format"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       each_product(a, [&](double size, const NarrowFormat& f, uint32_t) {
         if (size > 0) met.compare(size, std::ldexp(1.0, f.min_exponent));
       });
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       if (x.shape.format >= Cast::int8) return;
       drawn(*x.factor) = 1;
       for (int64_t i = 0; i < x.shape.n; ++i)
@@ -63,25 +62,25 @@ const Boundary<RoundNarrow> kSmallest(
     });
 
 const Boundary<RoundNarrow> kZero("product", {"x", "factor"}, {"product != 0", "product != 0 &&"},
-                                  kThreeSides, [](const Args& a, Sides& met) {
+                                  kThreeSides, [](const auto& a, Sides& met) {
                                     for (int64_t i = 0; i < a.shape.n; ++i) met.compare(a.x[i], 0);
                                   });
 const Boundary<RoundNarrow> kVanishes("small number becomes zero", {"x", "factor", "format"}, {"y == 0"},
-                                      kEither, [](const Args& a, Sides& met) {
+                                      kEither, [](const auto& a, Sides& met) {
                                         each_product(a, [&](double size, const NarrowFormat&, uint32_t bits) {
                                           if (size > 0) met.holds(bits == 0);
                                         });
                                       });
 const Boundary<RoundNarrow> kOverflow("finite number becomes infinite", {"x", "factor", "format"},
                                       {"std::isfinite(product) && std::isinf(y)"}, kEither,
-                                      [](const Args& a, Sides& met) {
+                                      [](const auto& a, Sides& met) {
                                         each_product(a,
                                                      [&](double size, const NarrowFormat& f, uint32_t bits) {
                                                        if (std::isfinite(size))
                                                          met.holds(std::isinf(decode(f, bits)));
                                                      });
                                       });
-const Boundary<RoundNarrow> kInfinite("infinity", {"x"}, {}, kEither, [](const Args& a, Sides& met) {
+const Boundary<RoundNarrow> kInfinite("infinity", {"x"}, {}, kEither, [](const auto& a, Sides& met) {
   for (int64_t i = 0; i < a.shape.n; ++i) met.holds(std::isinf(a.x[i]));
 });
 const NoBoundary<RoundNarrow> kRest({{"f.name == names[k]",

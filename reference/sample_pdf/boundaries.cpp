@@ -5,18 +5,14 @@
 #include "reference/sample_pdf/sample_pdf.h"
 
 namespace klab {
-namespace {
-
-using Args = SamplePdf::Args<double>;
-using Drawn = SamplePdf::Args<float>;
 
 const Boundary<SamplePdf> kWeight("weight of a bin", {"weights"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     for (int64_t i = 0; i < a.shape.rays * a.shape.bins; ++i)
                                       met.compare(a.weights[i], 0);
                                   });
 const Boundary<SamplePdf> kNone("ray without weights", {"weights"}, {}, kEither,
-                                [](const Args& a, Sides& met) {
+                                [](const auto& a, Sides& met) {
                                   for (int64_t r = 0; r < a.shape.rays; ++r)
                                     met.holds(std::all_of(a.weights + r * a.shape.bins,
                                                           a.weights + (r + 1) * a.shape.bins,
@@ -24,7 +20,7 @@ const Boundary<SamplePdf> kNone("ray without weights", {"weights"}, {}, kEither,
                                 });
 const Boundary<SamplePdf> kAlone(
     "one bin has nearly all the weight of its ray", {"weights", "bins"}, {}, kHolds,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; a.shape.bins > 1 && r < a.shape.rays; ++r) {
         const double *from = a.weights + r * a.shape.bins, *to = from + a.shape.bins;
         double sum = 0;
@@ -32,7 +28,7 @@ const Boundary<SamplePdf> kAlone(
         if (sum > 0 && *std::max_element(from, to) == sum) met.holds(true);
       }
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t r = 0; r < x.shape.rays; ++r) {
         const auto kept = int64_t(random() % uint64_t(x.shape.bins));
         for (int64_t b = 0; b < x.shape.bins; ++b)
@@ -40,7 +36,7 @@ const Boundary<SamplePdf> kAlone(
       }
     });
 const Boundary<SamplePdf> kJitter("place in a stratum", {"jitter"}, {}, kOn | kAbove,
-                                  [](const Args& a, Sides& met) {
+                                  [](const auto& a, Sides& met) {
                                     for (int64_t i = 0; i < a.shape.rays * a.shape.count; ++i)
                                       met.compare(a.jitter[i], 0);
                                   });
@@ -49,5 +45,4 @@ const NoBoundary<SamplePdf> kRest(
      {"std::upper_bound(below_", "two bins meet in one distance: either gives it"},
      {"std::max(std::abs(edges", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

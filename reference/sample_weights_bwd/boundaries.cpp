@@ -6,13 +6,10 @@
 #include "reference/sample_weights_bwd/sample_weights_bwd.h"
 
 namespace klab {
-namespace {
-
-using Drawn = SampleWeightsBwd::Args<float>;
 
 const RaySpans<SampleWeightsBwd> kSpans;
 const OpaqueRays<SampleWeightsBwd> kOpaque;
-const SlopeClamp<SampleWeightsBwd> kSlope("std::clamp(raw, -15.0, 15.0)", [](const Drawn& x,
+const SlopeClamp<SampleWeightsBwd> kSlope("std::clamp(raw, -15.0, 15.0)", [](const auto& x,
                                                                              Generator& random) {
   for (int64_t i = 0; i < x.shape.samples; ++i) {
     if (random() % 4 != 0) continue;
@@ -21,5 +18,4 @@ const SlopeClamp<SampleWeightsBwd> kSlope("std::clamp(raw, -15.0, 15.0)", [](con
   }
 });
 
-}  // namespace
 }  // namespace klab

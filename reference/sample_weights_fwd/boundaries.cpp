@@ -3,10 +3,8 @@
 #include "reference/sample_weights_fwd/sample_weights_fwd.h"
 
 namespace klab {
-namespace {
 
 const RaySpans<SampleWeightsFwd> kSpans;
 const OpaqueRays<SampleWeightsFwd> kOpaque;
 
-}  // namespace
 }  // namespace klab

@@ -3,11 +3,9 @@
 #include "reference/sgd/sgd.h"
 
 namespace klab {
-namespace {
 
 const optimizer::FamilyBoundaries<Sgd> kFamily({"t >= tensors ?"});
 const NoBoundary<Sgd> kRest({{"v > 0 ?", "a bound of rounding errors, which no kernel computes"},
                              {"underflow < 1 ?", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

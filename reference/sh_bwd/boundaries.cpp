@@ -3,17 +3,13 @@
 #include "reference/sh_bwd/sh_bwd.h"
 
 namespace klab {
-namespace {
-
-using Args = ShBwd::Args<double>;
 
 const Boundary<ShBwd> kAxis("coordinate of a direction", {"directions"}, {}, kThreeSides,
-                            [](const Args& a, Sides& met) {
+                            [](const auto& a, Sides& met) {
                               for (int64_t i = 0; i < 3 * a.shape.n; ++i) met.compare(a.directions[i], 0);
                             });
 const Boundary<ShBwd> kConstant("degree", {"degree"}, {"term.output >= degree * degree"}, kOn | kAbove,
-                                [](const Args& a, Sides& met) { met.compare(a.shape.degree, 1); });
+                                [](const auto& a, Sides& met) { met.compare(a.shape.degree, 1); });
 const NoBoundary<ShBwd> kRest({{"power[axis] == 0", "derivative of a monomial, the same in all cases"}});
 
-}  // namespace
 }  // namespace klab

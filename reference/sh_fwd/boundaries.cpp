@@ -3,16 +3,12 @@
 #include "reference/sh_fwd/sh_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = ShFwd::Args<double>;
 
 const Boundary<ShFwd> kAxis("coordinate of a direction", {"directions"}, {}, kThreeSides,
-                            [](const Args& a, Sides& met) {
+                            [](const auto& a, Sides& met) {
                               for (int64_t i = 0; i < 3 * a.shape.n; ++i) met.compare(a.directions[i], 0);
                             });
 const Boundary<ShFwd> kConstant("degree", {"degree"}, {"term.output >= degree * degree"}, kOn | kAbove,
-                                [](const Args& a, Sides& met) { met.compare(a.shape.degree, 1); });
+                                [](const auto& a, Sides& met) { met.compare(a.shape.degree, 1); });
 
-}  // namespace
 }  // namespace klab

@@ -3,11 +3,9 @@
 #include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
 namespace klab {
-namespace {
 
 const SoftmaxBoundaries<SoftmaxXentBwd> kShared(SoftmaxCode{
     .largest = {}, .underflow = {}, .first = {"j == x.labels[i] ?"}});
 const NoBoundary<SoftmaxXentBwd> kRest({{"p > 0 ?", "a bound of rounding errors, which no kernel computes"}});
 
-}  // namespace
 }  // namespace klab

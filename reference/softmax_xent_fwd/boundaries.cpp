@@ -2,10 +2,8 @@
 #include "reference/softmax_xent_fwd/boundaries.h"
 
 namespace klab {
-namespace {
 
 const SoftmaxBoundaries<SoftmaxXentFwd> kShared(SoftmaxCode{
     .largest = {"std::max_element(x"}, .underflow = {"e > 0"}, .first = {}});
 
-}  // namespace
 }  // namespace klab

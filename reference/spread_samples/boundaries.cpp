@@ -3,28 +3,24 @@
 #include "reference/spread_samples/spread_samples.h"
 
 namespace klab {
-namespace {
-
-using Args = SpreadSamples::Args<double>;
 
 const Boundary<SpreadSamples> kMarched("sample of the pass and the last one marched", {"begin", "ray_begin"},
                                        {"from >= x.ray_begin[r + 1]"}, kThreeSides,
-                                       [](const Args& a, Sides& met) {
+                                       [](const auto& a, Sides& met) {
                                          for (int64_t r = 0; r < a.shape.rays; ++r)
                                            for (int64_t i = a.begin[r]; i < a.begin[r + 1]; ++i)
                                              met.compare(a.ray_begin[r] + i - a.begin[r],
                                                          int64_t{a.ray_begin[r + 1]});
                                        });
 const Boundary<SpreadSamples> kEmpty("ray without samples", {"begin"}, {}, kEither,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        for (int64_t r = 0; r < a.shape.rays; ++r)
                                          met.holds(a.begin[r] == a.begin[r + 1]);
                                      });
 const Boundary<SpreadSamples> kOwnerless("samples without a ray", {"begin", "samples"}, {}, kEither,
-                                         [](const Args& a, Sides& met) {
+                                         [](const auto& a, Sides& met) {
                                            met.holds(a.begin[a.shape.rays] < a.shape.samples);
                                          });
 const NoBoundary<SpreadSamples> kRest({{"i >= 2 * s.samples", "the direction of samples without a ray"}});
 
-}  // namespace
 }  // namespace klab

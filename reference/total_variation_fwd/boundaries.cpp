@@ -3,17 +3,13 @@
 #include "reference/total_variation_fwd/total_variation_fwd.h"
 
 namespace klab {
-namespace {
-
-using Args = TotalVariationFwd::Args<double>;
 
 const Boundary<TotalVariationFwd> kEqual("neighbor and point", {"raw"}, {}, kThreeSides,
-                                         [](const Args& a, Sides& met) {
+                                         [](const auto& a, Sides& met) {
                                            const int64_t n = a.shape.points;
                                            for (int64_t p = 0; p < n; ++p)
                                              for (int64_t m = 1; m < 4; ++m)
                                                met.compare(a.raw[m * n + p], a.raw[p]);
                                          });
 
-}  // namespace
 }  // namespace klab

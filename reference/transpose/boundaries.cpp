@@ -5,19 +5,15 @@
 #include "reference/transpose/transpose.h"
 
 namespace klab {
-namespace {
 
-using Args = Transpose::Args<double>;
-
-const Boundary<Transpose> kRows("rows", {"m"}, {}, kOn | kAbove, [](const Args& x, Sides& met) {
+const Boundary<Transpose> kRows("rows", {"m"}, {}, kOn | kAbove, [](const auto& x, Sides& met) {
   if (x.shape.n > 1) met.compare(x.shape.m, 1);
 });
-const Boundary<Transpose> kColumns("columns", {"n"}, {}, kOn | kAbove, [](const Args& x, Sides& met) {
+const Boundary<Transpose> kColumns("columns", {"n"}, {}, kOn | kAbove, [](const auto& x, Sides& met) {
   if (x.shape.m > 1) met.compare(x.shape.n, 1);
 });
-const Boundary<Transpose> kNaN("NaN", {"in"}, {}, kEither, [](const Args& x, Sides& met) {
+const Boundary<Transpose> kNaN("NaN", {"in"}, {}, kEither, [](const auto& x, Sides& met) {
   for (int64_t i = 0; i < x.shape.m * x.shape.n; ++i) met.holds(std::isnan(x.in[i]));
 });
 
-}  // namespace
 }  // namespace klab

@@ -5,25 +5,22 @@
 namespace klab {
 namespace {
 
-using Args = Unscale::Args<double>;
-using Drawn = Unscale::Args<float>;
-
 constexpr int32_t kAllFinite = 0x7FFFFFFF;
 
 const Boundary<Unscale> kFinite("all are finite", {"first"}, {"*x.first == 0x7FFFFFFF"}, kBelow | kOn,
-                                [](const Args& a, Sides& met) { met.compare(*a.first, kAllFinite); });
+                                [](const auto& a, Sides& met) { met.compare(*a.first, kAllFinite); });
 const Boundary<Unscale> kLast(
     "highest place of an entry that is not finite", {"first"}, {}, kHolds,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (*a.first == kAllFinite - 1) met.holds(true);
     },
-    [](const Drawn& x, Generator&) { drawn(*x.first) = kAllFinite - 1; });
+    [](const auto& x, Generator&) { drawn(*x.first) = kAllFinite - 1; });
 const Boundary<Unscale> kZero(
     "first entry is the one that is not finite", {"first"}, {}, kHolds,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       if (*a.first == 0) met.holds(true);
     },
-    [](const Drawn& x, Generator&) { drawn(*x.first) = 0; });
+    [](const auto& x, Generator&) { drawn(*x.first) = 0; });
 
 }  // namespace
 }  // namespace klab

@@ -5,25 +5,22 @@
 #include "reference/visible_compact/visible_compact.h"
 
 namespace klab {
-namespace {
-
-using Args = VisibleCompact::Args<double>;
 
 const Boundary<VisibleCompact> kMost("samples that count and end of the pass",
                                      {"visible_begin", "first", "most"}, {}, kThreeSides,
-                                     [](const Args& a, Sides& met) {
+                                     [](const auto& a, Sides& met) {
                                        for (int64_t r = 0; r < a.shape.rays; ++r)
                                          met.compare(int64_t{a.visible_begin[r + 1] - a.visible_begin[r]},
                                                      a.shape.first + a.shape.most);
                                      });
 const Boundary<VisibleCompact> kFirst("samples that count and begin of the pass", {"visible_begin", "first"},
-                                      {}, kThreeSides, [](const Args& a, Sides& met) {
+                                      {}, kThreeSides, [](const auto& a, Sides& met) {
                                         for (int64_t r = 0; r < a.shape.rays; ++r)
                                           met.compare(int64_t{a.visible_begin[r + 1] - a.visible_begin[r]},
                                                       a.shape.first);
                                       });
 const Boundary<VisibleCompact> kHad("sample that counts and samples of the pass", {"begin", "visible_begin"},
-                                    {"i - s.first < had"}, kThreeSides, [](const Args& a, Sides& met) {
+                                    {"i - s.first < had"}, kThreeSides, [](const auto& a, Sides& met) {
                                       for (int64_t r = 0; r < a.shape.rays; ++r) {
                                         const int64_t n = a.visible_begin[r + 1] - a.visible_begin[r],
                                                       had = a.begin[r + 1] - a.begin[r];
@@ -33,5 +30,4 @@ const Boundary<VisibleCompact> kHad("sample that counts and samples of the pass"
                                       }
                                     });
 
-}  // namespace
 }  // namespace klab

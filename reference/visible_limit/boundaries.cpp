@@ -5,18 +5,14 @@
 #include "reference/visible_limit/visible_limit.h"
 
 namespace klab {
-namespace {
-
-using Args = VisibleLimit::Args<double>;
-using Drawn = VisibleLimit::Args<float>;
 
 const Boundary<VisibleLimit> kBefore(
     "optical depth before the pass and the stop", {"optical_depth", "stop"}, {}, kThreeSides,
-    [](const Args& a, Sides& met) {
+    [](const auto& a, Sides& met) {
       for (int64_t r = 0; r < a.shape.rays; ++r)
         if (a.begin[r] < a.begin[r + 1]) met.compare(a.optical_depth[r], *a.stop);
     },
-    [](const Drawn& x, Generator& random) {
+    [](const auto& x, Generator& random) {
       for (int64_t r = 0; r < x.shape.rays; ++r)
         if (random() % 4 == 0) {
           x.optical_depth[r] = *x.stop;
@@ -29,22 +25,21 @@ const Boundary<VisibleLimit> kBefore(
     });
 const ResultBoundary<VisibleLimit> kAfter("optical depth behind the pass and the stop",
                                           {"raw", "delta", "stop"}, {"depth > *x.stop"}, kBelow | kAbove,
-                                          [](const Args& a, Sides& met) {
+                                          [](const auto& a, Sides& met) {
                                             for (int64_t r = 0; r < a.shape.rays; ++r)
                                               if (a.begin[r] < a.begin[r + 1])
                                                 met.compare(a.optical_depth[r], *a.stop);
                                           });
 const Boundary<VisibleLimit> kNone("samples of a ray in the pass", {"begin"}, {"n > 0"}, kOn | kAbove,
-                                   [](const Args& a, Sides& met) {
+                                   [](const auto& a, Sides& met) {
                                      for (int64_t r = 0; r < a.shape.rays; ++r)
                                        met.compare(a.begin[r + 1], a.begin[r]);
                                    });
 const ResultBoundary<VisibleLimit> kAlone("first sample alone makes its ray opaque", {"raw", "delta"}, {},
-                                          kEither, [](const Args& a, Sides& met) {
+                                          kEither, [](const auto& a, Sides& met) {
                                             for (int64_t r = 0; r < a.shape.rays; ++r)
                                               if (a.begin[r] < a.begin[r + 1])
                                                 met.holds(a.limit[r] == a.shape.first + 1);
                                           });
 
-}  // namespace
 }  // namespace klab

@@ -22,37 +22,37 @@ void each_line(const Args& a, auto&& visit) {
 }
 
 const Boundary<VoxelMarch> kHit("entry and exit of the box", {"origins", "directions"}, {"l.enter < l.leave"},
-                                kBelow | kAbove, [](const Args& a, Sides& met) {
+                                kBelow | kAbove, [](const auto& a, Sides& met) {
                                   each_line(
                                       a, [&](const VoxelMarch::Line& l) { met.compare(l.enter, l.leave); });
                                 });
 const Boundary<VoxelMarch> kNear("entry and the nearest distance", {"origins", "box"},
                                  {"std::max(l.enter, std::min(a, b))"}, kOn | kAbove,
-                                 [](const Args& a, Sides& met) {
+                                 [](const auto& a, Sides& met) {
                                    each_line(a, [&](const VoxelMarch::Line& l) {
                                      met.compare(l.enter, float(a.box[0]));
                                    });
                                  });
 const Boundary<VoxelMarch> kTiny("direction along an axis and the least one", {"directions"},
                                  {"std::abs(direction[axis]) < 1e-9F"}, kBelow | kAbove,
-                                 [](const Args& a, Sides& met) {
+                                 [](const auto& a, Sides& met) {
                                    for (int64_t i = 0; i < 3 * a.shape.rays; ++i)
                                      met.compare(std::abs(float(a.directions[i])), 1e-9F);
                                  });
 const Boundary<VoxelMarch> kWay("direction along an axis", {"directions"}, {"d > 0 ?", "step[axis] > 0"},
-                                kThreeSides, [](const Args& a, Sides& met) {
+                                kThreeSides, [](const auto& a, Sides& met) {
                                   for (int64_t i = 0; i < 3 * a.shape.rays; ++i)
                                     met.compare(a.directions[i], 0);
                                 });
 const Boundary<VoxelMarch> kMinusZero("-0 as a direction", {"directions"}, {}, kEither,
-                                      [](const Args& a, Sides& met) {
+                                      [](const auto& a, Sides& met) {
                                         for (int64_t i = 0; i < 3 * a.shape.rays; ++i)
                                           if (a.directions[i] == 0) met.holds(std::signbit(a.directions[i]));
                                       });
 const Boundary<VoxelMarch> kGrows("cells grow", {"box"}, {"box[2] != 0"}, kEither,
-                                  [](const Args& a, Sides& met) { met.holds(a.box[2] != 0); });
+                                  [](const auto& a, Sides& met) { met.holds(a.box[2] != 0); });
 const ResultBoundary<VoxelMarch> kFits("last ray with samples ends where the room ends", {"capacity"},
-                                       {"> s.capacity"}, kBelow | kOn, [](const Args& a, Sides& met) {
+                                       {"> s.capacity"}, kBelow | kOn, [](const auto& a, Sides& met) {
                                          if (a.shape.rays > 0)
                                            met.compare(int64_t{a.ray_begin[a.shape.rays]}, a.shape.capacity);
                                        });

@@ -3,20 +3,15 @@
 #include "reference/weighted_sum/weighted_sum.h"
 
 namespace klab {
-namespace {
-
-using Args = WeightedSum::Args<double>;
-using Drawn = WeightedSum::Args<float>;
 
 const Boundary<WeightedSum> kZero("weight of a loss that is not zero", {"weight", "value"}, {}, kThreeSides,
-                                  [](const Args& x, Sides& met) {
+                                  [](const auto& x, Sides& met) {
                                     for (int64_t i = 0; i < x.shape.n; ++i)
                                       if (x.value[i] != 0) met.compare(x.weight[i], 0);
                                   });
 
 const Boundary<WeightedSum> kBefore(
-    "sum before", {"sum"}, {}, kThreeSides, [](const Args& x, Sides& met) { met.compare(*x.sum, 0); },
-    [](const Drawn& x, Generator& random) { *x.sum = random() % 2 ? 0.0F : -0.0F; });
+    "sum before", {"sum"}, {}, kThreeSides, [](const auto& x, Sides& met) { met.compare(*x.sum, 0); },
+    [](const auto& x, Generator& random) { *x.sum = random() % 2 ? 0.0F : -0.0F; });
 
-}  // namespace
 }  // namespace klab
