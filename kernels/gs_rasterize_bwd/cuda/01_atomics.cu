@@ -49,14 +49,7 @@ __global__ void __launch_bounds__(kTile* kTile) walk(GsRasterizeBwd::Args<float>
   }
 }
 
-void run(const GsRasterizeBwd::Args<float>& x) {
-  const auto n = size_t(x.shape.n) * sizeof(float);
-  cuda::fill_zero(x.d_mean, 2 * n);
-  cuda::fill_zero(x.d_conic, 3 * n);
-  cuda::fill_zero(x.d_opacity, n);
-  cuda::fill_zero(x.d_color, 3 * n);
-  cuda::launch(walk, unsigned(x.shape.tiles()), dim3(kTile, kTile), 0, x, x.shape.columns());
-}
+#include "kernels/gs_rasterize_bwd/cuda/01_atomics_run-inl.h"
 
 KLAB_VARIANT(GsRasterizeBwd, {.run = run,
                               .forward = "01_thread_per_pixel",

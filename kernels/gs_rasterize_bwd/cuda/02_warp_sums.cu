@@ -13,19 +13,7 @@ namespace {
 
 constexpr int kTile = 16;
 
-/// Adds nine values over the warp to where they belong.
-__device__ void set_down(const GsRasterizeBwd::Args<float>& x, int64_t g, const float (&value)[9],
-                         bool first) {
-  const int64_t n = x.shape.n;
-  float* const to[9] = {x.d_color + g,         x.d_color + n + g, x.d_color + 2 * n + g,
-                        x.d_opacity + g,       x.d_conic + g,     x.d_conic + n + g,
-                        x.d_conic + 2 * n + g, x.d_mean + g,      x.d_mean + n + g};
-  for (int j = 0; j < 9; ++j) {
-    float sum = value[j];
-    for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(~0U, sum, by);
-    if (first) atomicAdd(to[j], sum);
-  }
-}
+#include "kernels/gs_rasterize_bwd/cuda/02_warp_sums-inl.h"
 
 __global__ void __launch_bounds__(kTile* kTile) walk(GsRasterizeBwd::Args<float> x, int64_t columns) {
   const int64_t n = x.shape.n, width = x.shape.width, height = x.shape.height, plane = width * height;
@@ -70,14 +58,7 @@ __global__ void __launch_bounds__(kTile* kTile) walk(GsRasterizeBwd::Args<float>
   }
 }
 
-void run(const GsRasterizeBwd::Args<float>& x) {
-  const auto n = size_t(x.shape.n) * sizeof(float);
-  cuda::fill_zero(x.d_mean, 2 * n);
-  cuda::fill_zero(x.d_conic, 3 * n);
-  cuda::fill_zero(x.d_opacity, n);
-  cuda::fill_zero(x.d_color, 3 * n);
-  cuda::launch(walk, unsigned(x.shape.tiles()), dim3(kTile, kTile), 0, x, x.shape.columns());
-}
+#include "kernels/gs_rasterize_bwd/cuda/01_atomics_run-inl.h"
 
 KLAB_VARIANT(GsRasterizeBwd, {.run = run,
                               .parent = "01_atomics",

@@ -21,21 +21,7 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/hashgrid_bwd/cpu/05_runs-inl.h"
 
-/// Second pass: the contributions of every run of points in one cell, added to the entries of its corners.
-template <int kDim, int kWord, int kFeatures>
-HWY_INLINE void scatter(const Block<kDim>& b, int64_t count, float* d_table) {
-  Contributions<kDim, kWord> contributions;
-  for (int64_t i = 0; i < count;) {
-    const int64_t first = i;
-    contributions.set(b, i);
-    for (++i; i < count && same_cell(b, first, i); ++i) contributions.add(b, i);
-    const float* value = contributions.values();
-    for (int c = 0; c < 1 << kDim; ++c) {
-      float* entry = d_table + int64_t(b.entry[c][first]) * kFeatures;
-      for (int f = 0; f < kWord; ++f) entry[f] += value[c * kWord + f];
-    }
-  }
-}
+#include "kernels/hashgrid_bwd/cpu/05_runs_scatter-inl.h"
 
 template <int kDim, int kFeatures, bool kDense>
 void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Args<float>& x) {

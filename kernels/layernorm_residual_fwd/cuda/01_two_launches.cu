@@ -24,26 +24,7 @@ __global__ void __launch_bounds__(kThreads) add(int64_t count, const float* __re
   if (k < count) sum[k] = x[k] + residual[k];
 }
 
-/// Warp r has row r.
-__global__ void __launch_bounds__(kThreads)
-    normalize(int64_t n, int64_t c, const float* __restrict__ x, const float* __restrict__ gamma,
-              const float* __restrict__ beta, const float* __restrict__ epsilon, float* __restrict__ y,
-              float* __restrict__ mean_of, float* __restrict__ rstd_of) {
-  const int64_t i = (int64_t(blockIdx.x) * kThreads + threadIdx.x) / 32;
-  if (i >= n) return;  // all lanes of the warp
-  const int lane = int(threadIdx.x) % 32;
-  const float* row = x + i * c;
-  float sum = 0, squares = 0;
-  for (int64_t j = lane; j < c; j += 32) sum += row[j];
-  const float mean = sum_of(sum) / float(c);
-  for (int64_t j = lane; j < c; j += 32) squares += (row[j] - mean) * (row[j] - mean);
-  const float rstd = 1 / sqrtf(sum_of(squares) / float(c) + *epsilon);
-  for (int64_t j = lane; j < c; j += 32) y[i * c + j] = gamma[j] * ((row[j] - mean) * rstd) + beta[j];
-  if (lane == 0) {
-    mean_of[i] = mean;
-    rstd_of[i] = rstd;
-  }
-}
+#include "kernels/common/rows/02_warp_per_row-inl.h"
 
 void run(const LayernormResidualFwd::Args<float>& x) {
   const auto [n, c] = x.shape;

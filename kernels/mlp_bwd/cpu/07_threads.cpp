@@ -50,20 +50,7 @@ KLAB_SIMD_ONCE(network);
 #if HWY_ONCE
 constexpr int64_t kShare = 64;  // threads begin at multiples of the tile
 
-void run(const MlpBwd::Args<float>& x) {
-  const int64_t n = x.shape.n, tiles = (n + kShare - 1) / kShare, weights = x.shape.weights();
-  std::vector<float> gradients;
-#pragma omp parallel
-  {
-    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-#pragma omp single
-    gradients.resize(size_t(team * weights));
-    const int64_t begin = tiles * me / team * kShare, end = std::min(n, tiles * (me + 1) / team * kShare);
-    if (begin < end) HWY_DYNAMIC_DISPATCH(network)(x, begin, end, gradients.data() + me * weights);
-  }
-  for (size_t i = 0; i < gradients.size(); i += size_t(weights))
-    for (size_t k = 0; k < size_t(weights); ++k) x.d_weights[k] += gradients[i + k];
-}
+#include "kernels/mlp_bwd/cpu/07_threads_run-inl.h"
 
 KLAB_VARIANT(MlpBwd, {.run = run,
                       .parent = "06_simd_tile",

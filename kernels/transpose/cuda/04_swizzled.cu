@@ -44,13 +44,7 @@ __global__ void __launch_bounds__(kTile* kRows)
   }
 }
 
-void run(const Transpose::Args<float>& x) {
-  const auto [m, n] = x.shape;
-  if (m == 0 || n == 0) return;
-  const int64_t down = (m + kTile - 1) / kTile;
-  const dim3 grid(unsigned((n + kTile - 1) / kTile), unsigned(down < 65535 ? down : 65535));
-  cuda::launch(transpose, grid, dim3(kTile, kRows), 0, x.in, x.out, m, n);
-}
+#include "kernels/transpose/cuda/02_shared_tile-inl.h"
 
 KLAB_VARIANT(Transpose, {.run = run,
                          .parent = "03_padded",

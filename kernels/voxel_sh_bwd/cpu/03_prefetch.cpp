@@ -53,18 +53,7 @@ void points(const VoxelShBwd::Args<float>& x) {
   }
 }
 
-void all_points(const VoxelShBwd::Args<float>& x) {
-  switch (x.shape.basis) {
-    case 0:
-      return points<0>(x);
-    case 1:
-      return points<1>(x);
-    case 4:
-      return points<4>(x);
-    default:
-      return points<9>(x);
-  }
-}
+#include "kernels/voxel_sh_bwd/cpu/02_rows_all-inl.h"
 
 KLAB_SIMD_ONCE(all_points);
 
