@@ -14,11 +14,13 @@
 //   cuda::device().multiprocessors ...
 //   cuda::copy_async<16>(shared, global)  copy_async_zfill<16>(shared, global, bytes)  copy_async_commit()
 //   cuda::copy_async_wait<N>()                     cp.async: at most N groups are left in flight
+//   cuda::aligned(p)  cuda::aligned(p, 8)          whether an address is a multiple of 16, of 8
 //   cuda::needs(host, 80)  cuda::needs_gpu(host, 90)               for supported(): "" or the reason why not
 //
 // KLAB_SIMT is 1 in files compiled for the host, else 0.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #if defined(__CUDACC__)
@@ -33,6 +35,11 @@
 #endif
 
 namespace klab::cuda {
+
+/// Returns whether the address is a multiple of `bytes`.
+inline bool aligned(const void* p, uintptr_t bytes = 16) {
+  return reinterpret_cast<uintptr_t>(p) % bytes == 0;
+}
 
 /// Empty when a device of that compute capability (80, 90) runs the variant, the host's emulation included.
 template <class Host>

@@ -31,15 +31,13 @@ __global__ void __launch_bounds__(kThreads) apply(ActivationBwd::Args<float> a, 
   for (int64_t k = i; k < i + 4 && k < n; ++k) a.d_x[k] = a.d_y[k] * slope(kind, a.x[k]);
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const ActivationBwd::Args<float>& x) {
   constexpr void (*kernels[])(ActivationBwd::Args<float>, bool) = {apply<0>, apply<1>, apply<2>,
                                                                    apply<3>, apply<4>, apply<5>};
   const int64_t threads = (x.shape.n + 3) / 4;
   if (threads == 0) return;
   cuda::launch(kernels[x.shape.kind], unsigned((threads + kThreads - 1) / kThreads), kThreads, 0, x,
-               aligned(x.x) && aligned(x.d_y) && aligned(x.d_x));
+               cuda::aligned(x.x) && cuda::aligned(x.d_y) && cuda::aligned(x.d_x));
 }
 
 KLAB_VARIANT(ActivationBwd, {.run = run,

@@ -30,15 +30,13 @@ __global__ void __launch_bounds__(kThreads) apply(ActivationFwd::Args<float> a, 
   for (int64_t k = i; k < i + 4 && k < n; ++k) a.y[k] = value(kind, a.x[k]);
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const ActivationFwd::Args<float>& x) {
   constexpr void (*kernels[])(ActivationFwd::Args<float>, bool) = {apply<0>, apply<1>, apply<2>,
                                                                    apply<3>, apply<4>, apply<5>};
   const int64_t threads = (x.shape.n + 3) / 4;
   if (threads == 0) return;
   cuda::launch(kernels[x.shape.kind], unsigned((threads + kThreads - 1) / kThreads), kThreads, 0, x,
-               aligned(x.x) && aligned(x.y));
+               cuda::aligned(x.x) && cuda::aligned(x.y));
 }
 
 KLAB_VARIANT(ActivationFwd, {.run = run,

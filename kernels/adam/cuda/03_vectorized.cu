@@ -129,14 +129,14 @@ __global__ void __launch_bounds__(kThreads)
   if (j < groups) steps[j] += live[j];
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 unsigned blocks_of(int64_t threads, int block = kThreads) { return unsigned((threads + block - 1) / block); }
 
 void run(const Adam::Args<float>& x) {
   const int64_t n = x.shape.n, group = x.shape.group, groups = Adam::groups(x.shape);
   if (n == 0) return;
   const State state{x.param, x.m, x.v};
-  const bool whole = aligned(x.gradient) && aligned(x.param) && aligned(x.m) && aligned(x.v);
+  const bool whole =
+      cuda::aligned(x.gradient) && cuda::aligned(x.param) && cuda::aligned(x.m) && cuda::aligned(x.v);
   if (whole && group <= kSmall && (group & (group - 1)) == 0) {
     constexpr decltype(&update_groups<1>) of_size[] = {update_groups<1>,  update_groups<2>,
                                                        update_groups<4>,  update_groups<8>,

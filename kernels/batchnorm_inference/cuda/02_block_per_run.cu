@@ -45,12 +45,10 @@ __global__ void __launch_bounds__(kThreads) rows(BatchnormInference::Args<float>
 /// load its scale for nothing.
 unsigned threads_for(int64_t count) { return unsigned(count < kThreads ? (count + 31) / 32 * 32 : kThreads); }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const BatchnormInference::Args<float>& x) {
   const auto [n, c, hw] = x.shape;
   if (n * c * hw == 0) return;
-  const bool fours = hw % 4 == 0 && aligned(x.x) && aligned(x.y);
+  const bool fours = hw % 4 == 0 && cuda::aligned(x.x) && cuda::aligned(x.y);
   if (hw == 1)
     cuda::launch(rows, unsigned(n), threads_for(c), 0, x);
   else

@@ -33,14 +33,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const BiasAddFwd::Args<float>& x) {
   const auto [n, c, hw] = x.shape;
   if (n * c * hw == 0) return;
   const bool of_each = hw == 1;
   const int64_t length = of_each ? c : hw;
-  const bool fours = length % 4 == 0 && aligned(x.x) && aligned(x.y) && (!of_each || aligned(x.bias));
+  const bool fours =
+      length % 4 == 0 && cuda::aligned(x.x) && cuda::aligned(x.y) && (!of_each || cuda::aligned(x.bias));
   const int64_t count = fours ? length / 4 : length;
   cuda::launch(add, unsigned(of_each ? n : n * c),
                count < kThreads ? unsigned((count + 31) / 32 * 32) : kThreads, 0, x, length, of_each, fours);

@@ -39,15 +39,14 @@ __global__ void __launch_bounds__(kOptimizerThreads) update(OptimizerStep x, int
   if (kHasV<kRule>) store_four(whole, x.v + i, count, v);
 }
 
-/// Returns whether 16-byte accesses may begin there; true for arrays that the rule does not have.
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 void run(const Args& x) {
   const OptimizerStep step = optimizer_step(x);
   int64_t longest = 0;
   for (int64_t t = 0; t < step.tensors; ++t) longest = max(longest, step.begin(t + 1) - step.begin(t));
   const int64_t stretches = (longest + kStretch - 1) / kStretch;
-  const bool whole = aligned(x.gradient) && aligned(x.param) && aligned(step.m) && aligned(step.v);
+  const bool whole =
+      cuda::aligned(x.gradient) && cuda::aligned(x.param) && cuda::aligned(step.m) && cuda::aligned(step.v);
   if (stretches > 0)
     cuda::launch(update, dim3(unsigned(stretches * step.tensors)), dim3(kOptimizerThreads), 0, step,
                  stretches, whole);

@@ -33,13 +33,11 @@ __global__ void __launch_bounds__(kThreads) drop(DropoutBwd::Args<float> a, bool
     if (i + k < a.shape.n) a.d_x[i + k] = random.w[k] >= threshold ? a.d_y[i + k] * scale : 0;
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const DropoutBwd::Args<float>& x) {
   const int64_t blocks = (x.shape.n + 3) / 4;
   if (blocks == 0) return;
   cuda::launch(drop, unsigned((blocks + kThreads - 1) / kThreads), kThreads, 0, x,
-               aligned(x.d_y) && aligned(x.d_x));
+               cuda::aligned(x.d_y) && cuda::aligned(x.d_x));
 }
 
 KLAB_VARIANT(DropoutBwd, {.run = run,

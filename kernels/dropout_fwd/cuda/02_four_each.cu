@@ -33,13 +33,11 @@ __global__ void __launch_bounds__(kThreads) drop(DropoutFwd::Args<float> a, bool
     if (i + k < a.shape.n) a.y[i + k] = random.w[k] >= threshold ? a.x[i + k] * scale : 0;
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const DropoutFwd::Args<float>& x) {
   const int64_t blocks = (x.shape.n + 3) / 4;
   if (blocks == 0) return;
   cuda::launch(drop, unsigned((blocks + kThreads - 1) / kThreads), kThreads, 0, x,
-               aligned(x.x) && aligned(x.y));
+               cuda::aligned(x.x) && cuda::aligned(x.y));
 }
 
 KLAB_VARIANT(DropoutFwd, {.run = run,

@@ -30,11 +30,9 @@ __global__ void __launch_bounds__(cuda::kMostThreads) average(Ema::Args<float> x
   if (at >= fours && i < x.shape.n) x.average[i] = keep * x.average[i] + take * x.now[i];
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const Ema::Args<float>& x) {
   if (x.shape.n == 0) return;
-  const int64_t fours = aligned(x.now) && aligned(x.average) ? x.shape.n / 4 : 0;
+  const int64_t fours = cuda::aligned(x.now) && cuda::aligned(x.average) ? x.shape.n / 4 : 0;
   const int64_t threads = fours + x.shape.n - 4 * fours;
   const int block = cuda::block_size("ema.cuda.02_sixteen_bytes", kThreads);
   cuda::launch(average, dim3(unsigned((threads + block - 1) / block)), dim3(unsigned(block)), 0, x, fours);

@@ -78,12 +78,11 @@ __global__ void __launch_bounds__(kThreads)
   store(d_positions + at, sum);
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const FrequencyBwd::Args<float>& x) {
   const auto [n, dim, octaves] = x.shape;
   if (n == 0) return;
-  const bool four = n % 4 == 0 && aligned(x.positions) && aligned(x.d_features) && aligned(x.d_positions);
+  const bool four =
+      n % 4 == 0 && cuda::aligned(x.positions) && cuda::aligned(x.d_features) && cuda::aligned(x.d_positions);
   const int64_t threads = n * dim / (four ? 4 : 1);
   cuda::launch(four ? backward<4> : backward<1>, dim3(unsigned((threads + kThreads - 1) / kThreads)),
                dim3(kThreads), 0, n, dim, int(octaves), x.positions, x.d_features, x.d_positions);

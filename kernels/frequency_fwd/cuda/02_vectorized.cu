@@ -76,12 +76,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const FrequencyFwd::Args<float>& x) {
   const auto [n, dim, octaves] = x.shape;
   if (n == 0) return;
-  const bool four = n % 4 == 0 && aligned(x.positions) && aligned(x.features);
+  const bool four = n % 4 == 0 && cuda::aligned(x.positions) && cuda::aligned(x.features);
   const int64_t threads = n * dim / (four ? 4 : 1);
   cuda::launch(four ? encode<4> : encode<1>, dim3(unsigned((threads + kThreads - 1) / kThreads)),
                dim3(kThreads), 0, n, dim, int(octaves), x.positions, x.features);

@@ -98,13 +98,12 @@ Kernel kernel_for(int64_t c) {
     return c <= 32 * kEach * kKept ? keep<kEach, kKept> : kernel_for<kEach, 2 * kKept>(c);
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const LayernormResidualFwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   if (n == 0) return;
-  const bool fours = c % 4 == 0 && aligned(x.x) && aligned(x.residual) && aligned(x.gamma) &&
-                     aligned(x.beta) && aligned(x.sum) && aligned(x.y);
+  const bool fours = c % 4 == 0 && cuda::aligned(x.x) && cuda::aligned(x.residual) &&
+                     cuda::aligned(x.gamma) && cuda::aligned(x.beta) && cuda::aligned(x.sum) &&
+                     cuda::aligned(x.y);
   cuda::launch(fours ? kernel_for<4>(c) : kernel_for<1>(c), unsigned((n + kWarps - 1) / kWarps), kThreads, 0,
                x);
 }

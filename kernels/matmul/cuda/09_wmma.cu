@@ -110,15 +110,12 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-/// Begins on `bytes` bytes.
-bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
-
 void run(const Matmul::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
-  const bool whole = n % 4 == 0 && k % 4 == 0 && aligned(x.a, 16) && aligned(x.b, 16);
-  const bool direct = n % 8 == 0 && aligned(x.c, 32);  // required by store_matrix_sync
+  const bool whole = n % 4 == 0 && k % 4 == 0 && cuda::aligned(x.a) && cuda::aligned(x.b);
+  const bool direct = n % 8 == 0 && cuda::aligned(x.c, 32);  // required by store_matrix_sync
   cuda::launch(whole ? multiply<true> : multiply<false>, dim3(unsigned(down * across)), dim3(kThreads), 0,
                x.a, x.b, x.c, m, n, k, direct);
 }

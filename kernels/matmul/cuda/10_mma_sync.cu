@@ -117,8 +117,6 @@ __global__ void __launch_bounds__(kThreads)
       }
 }
 
-/// Begins on `bytes` bytes.
-bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 void run(const Matmul::Args<float>& x) {
   const auto [m, n, k] = x.shape;
@@ -133,7 +131,7 @@ void run(const Matmul::Args<float>& x) {
   constexpr size_t bytes = kStages * sizeof(Tiles);
   cuda::allow_shared(multiply, bytes);
   cuda::launch(multiply, dim3(unsigned(rows / kTile * (columns / kTile))), dim3(kThreads), bytes, a, b, x.c,
-               m, n, depth, columns, n % 2 == 0 && aligned(x.c, 8));
+               m, n, depth, columns, n % 2 == 0 && cuda::aligned(x.c, 8));
 }
 
 KLAB_VARIANT(Matmul,

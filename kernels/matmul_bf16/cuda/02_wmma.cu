@@ -89,14 +89,12 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
-
 void run(const MatmulBf16::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;
   const int64_t down = (m + kTile - 1) / kTile, across = (n + kTile - 1) / kTile;
-  const bool whole = n % 8 == 0 && k % 8 == 0 && aligned(x.a, 16) && aligned(x.b, 16);
-  const bool direct = n % 8 == 0 && aligned(x.c, 32);  // required by store_matrix_sync
+  const bool whole = n % 8 == 0 && k % 8 == 0 && cuda::aligned(x.a) && cuda::aligned(x.b);
+  const bool direct = n % 8 == 0 && cuda::aligned(x.c, 32);  // required by store_matrix_sync
   cuda::launch(multiply, dim3(unsigned(down * across)), dim3(kThreads), 0,
                reinterpret_cast<const __nv_bfloat16*>(x.a), reinterpret_cast<const __nv_bfloat16*>(x.b), x.c,
                m, n, k, whole, direct);

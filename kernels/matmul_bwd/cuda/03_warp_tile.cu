@@ -103,13 +103,10 @@ unsigned blocks(int64_t rows, int64_t columns) {
   return unsigned((rows + kTile - 1) / kTile * ((columns + kTile - 1) / kTile));
 }
 
-/// Begins on `bytes` bytes.
-bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
-
 void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
-  const bool whole = n % 4 == 0 && k % 4 == 0 && aligned(x.a, 16) && aligned(x.b, 16) && aligned(x.d_c, 16) &&
-                     aligned(x.d_a, 16) && aligned(x.d_b, 16);
+  const bool whole = n % 4 == 0 && k % 4 == 0 && cuda::aligned(x.a) && cuda::aligned(x.b) &&
+                     cuda::aligned(x.d_c) && cuda::aligned(x.d_a) && cuda::aligned(x.d_b);
   // d_a = d_c · Bᵀ: the sum over j runs along the rows of both.
   if (m > 0 && k > 0)
     cuda::launch(whole ? product<true, true, true> : product<true, true, false>, dim3(blocks(m, k)),

@@ -130,8 +130,6 @@ __global__ void __launch_bounds__(kThreads)
       }
 }
 
-/// Begins on `bytes` bytes.
-bool aligned(const void* p, uintptr_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
@@ -151,13 +149,13 @@ void run(const MatmulBwd::Args<float>& x) {
   if (m > 0 && k > 0) {
     cuda::allow_shared(product<true, true>, bytes);
     cuda::launch(product<true, true>, dim3(unsigned(rows / kTile * (depth / kTile))), block, bytes, d_c,
-                 columns, b, columns, x.d_a, m, k, n, k % 2 == 0 && aligned(x.d_a, 8));
+                 columns, b, columns, x.d_a, m, k, n, k % 2 == 0 && cuda::aligned(x.d_a, 8));
   }
   // d_b = Aᵀ · d_c: the sum over i runs down the columns of both.
   if (k > 0 && n > 0) {
     cuda::allow_shared(product<false, false>, bytes);
     cuda::launch(product<false, false>, dim3(unsigned(depth / kTile * (columns / kTile))), block, bytes, a,
-                 depth, d_c, columns, x.d_b, k, n, m, n % 2 == 0 && aligned(x.d_b, 8));
+                 depth, d_c, columns, x.d_b, k, n, m, n % 2 == 0 && cuda::aligned(x.d_b, 8));
   }
 }
 

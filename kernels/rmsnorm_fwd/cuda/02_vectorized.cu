@@ -40,12 +40,10 @@ __global__ void __launch_bounds__(kThreads)
   if (lane == 0) rrms_of[i] = rrms;
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const RmsnormFwd::Args<float>& x) {
   const auto [n, c] = x.shape;
   if (n == 0) return;
-  const bool fours = c % 4 == 0 && aligned(x.x) && aligned(x.gamma) && aligned(x.y);
+  const bool fours = c % 4 == 0 && cuda::aligned(x.x) && cuda::aligned(x.gamma) && cuda::aligned(x.y);
   cuda::launch(fours ? normalize<4> : normalize<1>, unsigned((n + kWarps - 1) / kWarps), kThreads, 0, n, c,
                x.x, x.gamma, x.epsilon, x.y, x.rrms);
 }

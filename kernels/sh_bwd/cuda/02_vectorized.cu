@@ -84,12 +84,11 @@ __global__ void __launch_bounds__(kThreads)
   store(d_directions + 2 * n + i, z);
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const ShBwd::Args<float>& x) {
   const auto [n, degree] = x.shape;
   if (n == 0) return;
-  const bool four = n % 4 == 0 && aligned(x.directions) && aligned(x.d_basis) && aligned(x.d_directions);
+  const bool four =
+      n % 4 == 0 && cuda::aligned(x.directions) && cuda::aligned(x.d_basis) && cuda::aligned(x.d_directions);
   const int64_t threads = four ? n / 4 : n;
   cuda::launch(four ? backward<4> : backward<1>, dim3(unsigned((threads + kThreads - 1) / kThreads)),
                dim3(kThreads), 0, n, int(degree * degree), x.directions, x.d_basis, x.d_directions);

@@ -80,12 +80,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const ShFwd::Args<float>& x) {
   const auto [n, degree] = x.shape;
   if (n == 0) return;
-  const bool four = n % 4 == 0 && aligned(x.directions) && aligned(x.basis);
+  const bool four = n % 4 == 0 && cuda::aligned(x.directions) && cuda::aligned(x.basis);
   const int64_t threads = four ? n / 4 : n;
   cuda::launch(four ? encode<4> : encode<1>, dim3(unsigned((threads + kThreads - 1) / kThreads)),
                dim3(kThreads), 0, n, int(degree * degree), x.directions, x.basis);

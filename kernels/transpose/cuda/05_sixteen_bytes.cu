@@ -63,14 +63,12 @@ __global__ void __launch_bounds__(kFours* kRows)
   }
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const Transpose::Args<float>& x) {
   const auto [m, n] = x.shape;
   if (m == 0 || n == 0) return;
   const int64_t down = (m + kTile - 1) / kTile;
   const dim3 grid(unsigned((n + kTile - 1) / kTile), unsigned(down < 65535 ? down : 65535));
-  const bool fours = m % 4 == 0 && n % 4 == 0 && aligned(x.in) && aligned(x.out);
+  const bool fours = m % 4 == 0 && n % 4 == 0 && cuda::aligned(x.in) && cuda::aligned(x.out);
   cuda::launch(fours ? transpose<true> : transpose<false>, grid, dim3(kFours, kRows), 0, x.in, x.out, m, n);
 }
 

@@ -28,12 +28,10 @@ __global__ void __launch_bounds__(kThreads) add(const float* __restrict__ a, con
   for (int64_t i = 4 * fours + first; i < n; i += stride) c[i] = a[i] + b[i];
 }
 
-bool aligned(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
-
 void run(const VectorAdd::Args<float>& x) {
   const int64_t n = x.shape.n;
   if (n == 0) return;
-  const int64_t fours = aligned(x.a) && aligned(x.b) && aligned(x.c) ? n / 4 : 0;
+  const int64_t fours = cuda::aligned(x.a) && cuda::aligned(x.b) && cuda::aligned(x.c) ? n / 4 : 0;
   const int64_t each = 4 * kThreads, wanted = (n + each - 1) / each;
   const int64_t held = cuda::device().multiprocessors * kBlocksEach;
   cuda::launch(add, unsigned(wanted < held ? wanted : held), kThreads, 0, x.a, x.b, x.c, n, fours);

@@ -177,46 +177,22 @@ KLAB_SIMT_INLINE unsigned atomicInc(unsigned* p, unsigned limit) {
 KLAB_SIMT_INLINE unsigned atomicDec(unsigned* p, unsigned limit) {
   return klab::simt::atomic_u32(klab::simt::Atomic::decrement, p, limit, 0);
 }
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicAdd_system(P* p, T v) {
-  return atomicAdd(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicAdd_block(P* p, T v) {
-  return atomicAdd(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicMax_system(P* p, T v) {
-  return atomicMax(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicMin_system(P* p, T v) {
-  return atomicMin(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicExch_system(P* p, T v) {
-  return atomicExch(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicExch_block(P* p, T v) {
-  return atomicExch(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicAnd_system(P* p, T v) {
-  return atomicAnd(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicOr_system(P* p, T v) {
-  return atomicOr(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicXor_system(P* p, T v) {
-  return atomicXor(p, P(v));
-}
-template <class P, class T>
-KLAB_SIMT_INLINE auto atomicCAS_system(P* p, T e, T v) {
-  return atomicCAS(p, P(e), P(v));
-}
+#define KLAB_CUDA_SCOPED(function, scope)               \
+  template <class P, class... T>                        \
+  KLAB_SIMT_INLINE auto function##scope(P* p, T... v) { \
+    return function(p, P(v)...);                        \
+  }
+KLAB_CUDA_SCOPED(atomicAdd, _system)
+KLAB_CUDA_SCOPED(atomicAdd, _block)
+KLAB_CUDA_SCOPED(atomicMax, _system)
+KLAB_CUDA_SCOPED(atomicMin, _system)
+KLAB_CUDA_SCOPED(atomicExch, _system)
+KLAB_CUDA_SCOPED(atomicExch, _block)
+KLAB_CUDA_SCOPED(atomicAnd, _system)
+KLAB_CUDA_SCOPED(atomicOr, _system)
+KLAB_CUDA_SCOPED(atomicXor, _system)
+KLAB_CUDA_SCOPED(atomicCAS, _system)
+#undef KLAB_CUDA_SCOPED
 KLAB_SIMT_INLINE unsigned atomicInc_system(unsigned* p, unsigned v) { return atomicInc(p, v); }
 KLAB_SIMT_INLINE unsigned atomicDec_system(unsigned* p, unsigned v) { return atomicDec(p, v); }
 // Overloads that accept literals of another type, as in CUDA.
