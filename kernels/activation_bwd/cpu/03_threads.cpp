@@ -14,6 +14,8 @@
 
 KLAB_SIMD_BEGIN();
 
+#include "kernels/activation_bwd/cpu/02_simd_slope-inl.h"
+
 #include "kernels/activation_bwd/cpu/02_simd-inl.h"
 
 KLAB_SIMD_ONCE(apply);

@@ -17,11 +17,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr unsigned kWarp = ~0U;
 
-/// Sum over all lanes, in all lanes.
-__device__ __forceinline__ float sum_of(float value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kWarp, value, step);
-  return value;
-}
+#include "kernels/common/composite/04_warp_scan-inl.h"
 
 /// Warp r has ray r.
 __global__ void __launch_bounds__(kThreads)

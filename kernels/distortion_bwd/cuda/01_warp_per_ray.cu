@@ -24,11 +24,7 @@ __device__ __forceinline__ float sum_up_to(float value, int lane) {
   return value;
 }
 
-/// Sum over all lanes, in all lanes.
-__device__ __forceinline__ float sum_of(float value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kWarp, value, step);
-  return value;
-}
+#include "kernels/common/composite/04_warp_scan-inl.h"
 
 __global__ void __launch_bounds__(kThreads)
     gradient_of(int64_t rays, const int32_t* __restrict__ ray_begin, const float* __restrict__ weights,

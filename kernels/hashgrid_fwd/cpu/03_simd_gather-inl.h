@@ -1,16 +1,5 @@
 // The part of hashgrid_fwd.cpu.03_simd_gather that 05_prefetch, 06_threads and 07_read_first take over as it is.
 
-/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
-template <int kDim>
-HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
-  const HashgridF32 d;
-  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
-    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
-    count /= 2;
-    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
-  }
-}
-
 /// One feature at a time, four bytes per lane.
 template <int kDim, int kFeatures>
 HWY_INLINE void by_feature(const HashgridU* entry, const HashgridF* fraction, const float* table, float* out,

@@ -17,6 +17,7 @@
 
 KLAB_SIMD_BEGIN();
 
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 #include "kernels/hashgrid_fwd/cpu/03_simd_gather-inl.h"
 
 template <int kDim, int kFeatures, bool kDense>

@@ -19,16 +19,7 @@
 
 KLAB_SIMD_BEGIN();
 
-/// Interpolates corner values v[2^kDim] along x, then y, then z; the result is v[0].
-template <int kDim>
-HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
-  const HashgridF32 d;
-  for (int axis = 0, count = 1 << kDim; axis < kDim; ++axis) {
-    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
-    count /= 2;
-    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
-  }
-}
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 
 /// One feature of one lane at a time.
 template <int kDim, int kFeatures>

@@ -16,6 +16,7 @@
 
 KLAB_SIMD_BEGIN();
 
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 #include "kernels/hashgrid_fwd/cpu/03_simd_gather-inl.h"
 
 constexpr int64_t kChunk = 4096;  // points; a multiple of every number of lanes

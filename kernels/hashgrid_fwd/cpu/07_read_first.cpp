@@ -27,6 +27,7 @@
 
 KLAB_SIMD_BEGIN();
 
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 #include "kernels/hashgrid_fwd/cpu/03_simd_gather-inl.h"
 
 constexpr int64_t kLine = 64;  // bytes of a cache line

@@ -17,15 +17,7 @@
 
 KLAB_SIMD_BEGIN();
 
-/// Interpolates corner values v[8] along x, then y, then z; the result is v[0].
-HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
-  const HashgridF32 d;
-  for (int axis = 0, count = 8; axis < 3; ++axis) {
-    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
-    count /= 2;
-    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
-  }
-}
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 
 /// How a table is read.
 struct Ways {
@@ -51,7 +43,7 @@ HWY_INLINE void points(const TableLevel& level, Ways ways, const float* position
     HashgridF v[8];
     for (int c = 0; c < 8; ++c)
       v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry[c], hn::Set(du, kFeatures))));
-    interpolate(v, fraction);
+    interpolate<3>(v, fraction);
     hn::StoreU(v[0], d, out + f * out_stride);
   }
 }

@@ -18,15 +18,7 @@
 
 KLAB_SIMD_BEGIN();
 
-/// Interpolates corner values v[8] along x, then y, then z; the result is v[0].
-HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
-  const HashgridF32 d;
-  for (int axis = 0, count = 8; axis < 3; ++axis) {
-    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
-    count /= 2;
-    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
-  }
-}
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 
 /// A vector of points between its cells and its corners, in L1: loads take their addresses from there.
 struct Looked {
@@ -62,7 +54,7 @@ HWY_INLINE void by_feature(const Looked& at, const float* table, float* out, int
       const auto entry = hn::Load(du, at.entry[c]);
       v[c] = hn::GatherIndex(d, table + f, hn::BitCast(di, hn::Mul(entry, hn::Set(du, kFeatures))));
     }
-    interpolate(v, fraction);
+    interpolate<3>(v, fraction);
     hn::StoreU(v[0], d, out + f * out_stride);
   }
 }
@@ -89,8 +81,8 @@ HWY_INLINE void by_pair(const Looked& at, const float* table, float* out, int64_
       low[c] = hn::BitCast(d, collect<kFeatures / 2>(du64, words + pair, at.entry[c]));
       high[c] = hn::BitCast(d, collect<kFeatures / 2>(du64, words + pair, at.entry[c] + 2));
     }
-    interpolate(low, fraction_low);
-    interpolate(high, fraction_high);
+    interpolate<3>(low, fraction_low);
+    interpolate<3>(high, fraction_high);
     // A block of low: p0f0 p0f1 p1f0 p1f1, of high: p2f0 p2f1 p3f0 p3f1. Two rounds of interleaving sort
     // them.
     const auto a = hn::InterleaveLower(d, low[0], high[0]);  // p0f0 p2f0 p0f1 p2f1

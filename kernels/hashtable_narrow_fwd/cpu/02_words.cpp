@@ -19,15 +19,7 @@
 
 KLAB_SIMD_BEGIN();
 
-/// Interpolates corner values v[8] along x, then y, then z; the result is v[0].
-HWY_INLINE void interpolate(HashgridF* v, const HashgridF* fraction) {
-  const HashgridF32 d;
-  for (int axis = 0, count = 8; axis < 3; ++axis) {
-    const auto rest = hn::Sub(hn::Set(d, 1.0F), fraction[axis]);
-    count /= 2;
-    for (int k = 0; k < count; ++k) v[k] = hn::MulAdd(fraction[axis], v[2 * k + 1], hn::Mul(rest, v[2 * k]));
-  }
-}
+#include "kernels/common/hashgrid/03_simd_gather-inl.h"
 
 /// How an entry lies in words of 32 bits. Levels begin on whole words: their entries are multiples of 8.
 template <int kFeatures, int64_t kFormat>
@@ -43,7 +35,7 @@ HWY_INLINE void feature_of(const HashgridU* word, const HashgridF* fraction, flo
   const HashgridF32 d;
   HashgridF v[8];
   for (int c = 0; c < 8; ++c) v[c] = widen_word<kFormat, k>(d, word[c]);
-  interpolate(v, fraction);
+  interpolate<3>(v, fraction);
   hn::StoreU(kFormat == narrow_format::int8 ? hn::Mul(v[0], hn::Set(d, factor)) : v[0], d, out);
 }
 

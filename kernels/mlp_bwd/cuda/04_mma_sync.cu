@@ -160,17 +160,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// d_weights of layer l += the blocks' copies, in their order.
-__global__ void __launch_bounds__(kThreads)
-    add_copies(MlpLayers s, int64_t l, const float* __restrict__ copies, int64_t copy, int blocks,
-               float* __restrict__ d_weights) {
-  const int64_t e = int64_t(blockIdx.x) * kThreads + threadIdx.x, from = s.from(l);
-  if (e >= from * s.to(l)) return;
-  const int64_t at = mlp_whole_begin(s, l) + e / from * mlp_whole(from) + e % from;
-  float sum = 0;
-  for (int b = 0; b < blocks; ++b) sum += copies[b * copy + at];
-  d_weights[s.weight_begin(l) + e] += sum;
-}
+#include "kernels/mlp_bwd/cuda/04_mma_sync_copies-inl.h"
 
 void run(const MlpBwd::Args<float>& x) {
   const MlpLayers s(x.shape);

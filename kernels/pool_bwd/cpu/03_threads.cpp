@@ -27,6 +27,9 @@ using lines::Scales;
 using lines::Sorted;
 using lines::Tag;
 
+#include "kernels/pool_bwd/cpu/02_simd_taps-inl.h"
+#include "kernels/pool_bwd/cpu/02_simd_window-inl.h"
+
 #include "kernels/pool_bwd/cpu/02_simd-inl.h"
 
 #include "kernels/pool_bwd/cpu/03_threads-inl.h"

@@ -35,26 +35,7 @@ using lines::Scales;
 using lines::Sorted;
 using lines::Tag;
 
-/// A vector of windows: each tap, in order, takes the gradient where it holds the largest and none before it did.
-/// x, d_x: `rows` sorted rows; d_y: readable for a whole vector.
-void claim(const PoolShape& s, const Sorted& sorted, int64_t rows, const float* HWY_RESTRICT x,
-           const float* HWY_RESTRICT d_y, float* HWY_RESTRICT d_x) {
-  const Tag d;
-  for (int64_t j = 0; j < s.ow(); j += lanes()) {
-    auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
-    for (int64_t u = 0; u < rows; ++u)
-      for (int64_t v = 0; v < s.s; ++v)
-        largest = hn::Max(largest, hn::LoadU(d, x + u * sorted.floats() + sorted.at(v) + j));
-    auto left = hn::LoadU(d, d_y + j);  // zero once a tap has it
-    for (int64_t u = 0; u < rows; ++u)
-      for (int64_t v = 0; v < s.s; ++v) {
-        const int64_t at = u * sorted.floats() + sorted.at(v) + j;
-        const auto mine = hn::Eq(hn::LoadU(d, x + at), largest);
-        hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), hn::IfThenElseZero(mine, left)), d, d_x + at);
-        left = hn::IfThenZeroElse(mine, left);
-      }
-  }
-}
+#include "kernels/pool_bwd/cpu/02_simd_taps-inl.h"
 
 /// Columns of a row in one order (stride 1), or even and odd ones apart (stride 2); windows are `around`
 /// floats from the begin of their rows, so that a window before the first exists too, without a winner.
@@ -181,28 +162,7 @@ void picture(const PoolShape& s, const float* x, const float* d_y, float* d_x) {
   }
 }
 
-/// One window, NHWC: channels [k, k + 1 vector) or, with `one`, one channel at a time.
-template <class D>
-HWY_INLINE void window(D d, const PoolShape& s, PoolShape::Range down, PoolShape::Range across,
-                       const float* x, const float* d_y, float* d_x) {
-  const auto each = [&](auto&& visit) {
-    for (int64_t p = down.begin; p < down.end; ++p)
-      for (int64_t q = across.begin; q < across.end; ++q) visit((p * s.w + q) * s.c);
-  };
-  auto left = hn::LoadU(d, d_y);
-  if (!s.is_max()) {
-    left = hn::Mul(left, hn::Set(d, 1 / float(s.divisor(down, across))));
-    each([&](int64_t at) { hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), left), d, d_x + at); });
-    return;
-  }
-  auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  each([&](int64_t at) { largest = hn::Max(largest, hn::LoadU(d, x + at)); });
-  each([&](int64_t at) {
-    const auto mine = hn::Eq(hn::LoadU(d, x + at), largest);
-    hn::StoreU(hn::Add(hn::LoadU(d, d_x + at), hn::IfThenElseZero(mine, left)), d, d_x + at);
-    left = hn::IfThenZeroElse(mine, left);
-  });
-}
+#include "kernels/pool_bwd/cpu/02_simd_window-inl.h"
 
 #include "kernels/pool_bwd/cpu/03_threads-inl.h"
 

@@ -16,15 +16,7 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr unsigned kAll = ~0U;
 constexpr float kLowest = -3.402823466e38F;
 
-/// Over all lanes, in all lanes.
-__device__ __forceinline__ float max_of(float v) {
-  for (int by = 16; by > 0; by /= 2) v = fmaxf(v, __shfl_xor_sync(kAll, v, by));
-  return v;
-}
-__device__ __forceinline__ float sum_of(float v) {
-  for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(kAll, v, by);
-  return v;
-}
+#include "kernels/common/rows/03_warp_shuffle-inl.h"
 
 /// Warp r has row r.
 __global__ void __launch_bounds__(kThreads)

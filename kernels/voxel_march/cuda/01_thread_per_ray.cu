@@ -43,6 +43,7 @@ __device__ __forceinline__ int march(const Scene& scene, int64_t r, Take take) {
   return count;
 }
 
+#include "kernels/common/rays/01_thread_per_ray-inl.h"
 #include "kernels/voxel_march/cuda/01_thread_per_ray_passes-inl.h"
 
 KLAB_VARIANT(VoxelMarch, {.run = run, .tiles = {kThreads}});

@@ -15,7 +15,9 @@
 
 KLAB_SIMD_BEGIN();
 
-#include "kernels/voxel_sh_bwd/cpu/03_prefetch-inl.h"
+#include "kernels/voxel_sh_bwd/cpu/02_rows-inl.h"
+
+constexpr int64_t kBlock = 32;  // points
 
 template <int kBasis>
 HWY_INLINE void ask_for(const VoxelShBwd::Args<float>& x, const VoxelCorners& at) {

@@ -34,7 +34,9 @@ struct Rows {
 
 KLAB_SIMD_BEGIN();
 
-#include "kernels/voxel_sh_bwd/cpu/03_prefetch-inl.h"
+#include "kernels/voxel_sh_bwd/cpu/02_rows-inl.h"
+
+constexpr int64_t kBlock = 32;  // points
 
 void note(const VoxelShBwd::Args<float>& x, int64_t begin, int64_t end, Rows* notes) {
   for (int64_t i = begin; i < end; ++i) {

@@ -1,4 +1,4 @@
-// The part of voxel_sh_bwd.cpu.03_prefetch that 04_threads takes over as it is.
+// The part of voxel_sh_bwd.cpu.02_rows that 03_prefetch and 04_threads take over as it is.
 
 using Tag = hn::CappedTag<float, 8>;
 
@@ -23,5 +23,3 @@ HWY_INLINE void add_row(float weight, const float* number, float* row) {
     hn::StoreU(hn::MulAdd(w, hn::LoadU(d, number + v), hn::LoadU(d, row + v)), d, row + v);
   for (int v = kWhole; v < kNumbers; ++v) row[v] += weight * number[v];
 }
-
-constexpr int64_t kBlock = 32;  // points
