@@ -39,7 +39,6 @@ __global__ void __launch_bounds__(kOptimizerThreads) update(OptimizerStep x, int
   if (kHasV<kRule>) store_four(whole, x.v + i, count, v);
 }
 
-
 void run(const Args& x) {
   const OptimizerStep step = optimizer_step(x);
   int64_t longest = 0;

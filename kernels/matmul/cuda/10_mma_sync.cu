@@ -117,7 +117,6 @@ __global__ void __launch_bounds__(kThreads)
       }
 }
 
-
 void run(const Matmul::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   if (m == 0 || n == 0) return;

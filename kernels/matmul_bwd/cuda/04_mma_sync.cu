@@ -130,7 +130,6 @@ __global__ void __launch_bounds__(kThreads)
       }
 }
 
-
 void run(const MatmulBwd::Args<float>& x) {
   const auto [m, n, k] = x.shape;
   const int64_t rows = padded(m, kTile), columns = padded(n, kTile), depth = padded(k, kTile);
