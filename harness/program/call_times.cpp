@@ -30,7 +30,7 @@ constexpr double kBusy = 0.25;  // hardware threads
 constexpr int kColdCaches = 1;  // last-level caches that are filled between two cold calls: a program has one
 constexpr double kTooSlow = std::numeric_limits<double>::infinity();
 
-// Of this program: times of other builds say nothing about its kernels.
+// Names this program: times of other builds say nothing about its kernels.
 std::string build_identity() {
   struct stat file {};
   if (::stat("/proc/self/exe", &file) != 0) return "";
@@ -180,7 +180,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
     const Measured measured = measure(c, variants);
     for (size_t i = 0; i < variants.size(); ++i)
       now_.times.push_back({variants[i]->id, c.shape, threads, measured.seconds[i]});
-    // A rung with threads waits for those that other programs keep busy; what is true beside them is not kept.
+    // A rung with threads waits for those that other programs keep busy, so its time is not kept.
     if (measured.others < kBusy || !std::exchange(keep_, false)) continue;
     progress("");
     note(

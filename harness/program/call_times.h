@@ -22,7 +22,7 @@ struct CallTime {
   std::string variant;
   std::vector<int64_t> shape;
   int threads = 0;
-  double seconds = 0;  // infinity: so much slower than another one that it was not timed to the end
+  double seconds = 0;  // infinity: it was far slower than another one, and not timed to the end
 };
 
 /// A call that a program makes again and again.
@@ -43,7 +43,7 @@ class CallTimes {
     double others = 0;                         // hardware threads that other programs kept busy meanwhile
     std::string gave_up;  // of a cold measurement, where memory was too short; see BenchInputs
   };
-  /// Of variants of one op at one shape, with the threads that OpenMP uses.
+  /// Measures variants of one op at one shape, with the threads that OpenMP uses.
   using Measure = std::function<Measured(const std::string& op, const std::vector<int64_t>& shape,
                                          std::span<const Variant* const> variants)>;
 

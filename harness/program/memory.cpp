@@ -82,7 +82,7 @@ Array<T>::Array(int64_t count) : size_(count) {
   const int64_t bytes = (count * int64_t(sizeof(T)) + page - 1) / page * page;
   if (count == 0) return;
   announce_allocation(bytes);
-  // Mapped anew, so it is zero; over-mapped by one page so that it can begin on a huge page's border.
+  // Fresh memory is zero; over-mapped by one page so that it can begin on a huge page's border.
   void* raw = mmap(nullptr, size_t(bytes + page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) throw std::bad_alloc();
   const auto begin = reinterpret_cast<uintptr_t>(raw);

@@ -30,7 +30,7 @@ class MemoryOwner {
 
 /// Every owner that has ever had an Array, with what it has.
 std::map<std::string, OwnedBytes> memory_by_owner();
-/// Begins to count peaks anew.
+/// Resets the peaks.
 void forget_memory_peaks();
 
 /// Called ahead of every large allocation with its bytes, Arrays and memory of Backends alike; what it throws is thrown

@@ -87,7 +87,7 @@ constexpr const char* kFrame =
 //             KLAB_SIMD_CLOSE();
 //             #endif
 //
-//           Of Highway 1.0's names, behind hn:: and with d first where it is asked for: LoadU, StoreU,
+//           Names of Highway 1.0, behind hn:: and with d first where it is asked for: LoadU, StoreU,
 //           Stream, Set(d, x), Zero(d), Add, Sub, Mul, MulAdd(a, b, c) = a*b + c, Max, Gt, IfThenElse,
 //           FirstN(d, count), MaskedLoad(mask, d, p), SumOfLanes(d, v) and MaxOfLanes(d, v), which give
 //           vectors, and GetLane(v). FlushStream is hwy::FlushStream.

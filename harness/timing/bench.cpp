@@ -133,7 +133,7 @@ class LadderTimer {
   }
 
   /// Asks whether the variant can run here, and in a reasonable time: what a small shape takes foretells the
-  /// rest, so that nobody waits a minute to learn that a rung is too slow.
+  /// rest, which spares a minute of waiting for a rung that is too slow.
   void enter(const Variant& v) {
     ladder_.series.push_back({.variant = v.id});
     Series& series = ladder_.series.back();
@@ -151,7 +151,7 @@ class LadderTimer {
     runners_.push_back(std::move(r));
   }
 
-  /// All that `klab check` tries decides; what follows looks at this size.
+  /// Runs all that `klab check` tries, which decides; what follows concerns this size.
   void check_in_full() {
     std::vector<const Variant*> list;
     for (const auto& r : runners_) list.push_back(r->variant);

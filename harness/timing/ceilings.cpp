@@ -223,7 +223,7 @@ double work_of(CeilingKind kind, const Cost& cost) {
 
 namespace {
 
-/// Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that stands for the level,
+/// Tables as large as the op's, in turn: a smaller part of a cache is faster than the half that represents the level,
 /// the more so where others use that cache, too.
 Ceiling random_reads(const Machine& machine, const Cost& cost, int threads) {
   constexpr int64_t kSmallest = 4096;

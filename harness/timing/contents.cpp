@@ -11,17 +11,17 @@ namespace {
 
 constexpr int kTries = 6;
 constexpr int kLooks = 16;          // elements, of which the largest is changed
-constexpr size_t kMostPlaces = 64;  // outputs that are looked at
+constexpr size_t kMostPlaces = 64;  // outputs that are compared
 constexpr double kVisible = 1e-3;   // of the larger of two answers, or of what is usual in the tensor
 
-/// Of the same sign, in the same range: no kink lies between, and a coordinate stays one.
+/// Returns a different value of the same sign and range, so that no kink is crossed and coordinates stay valid.
 float other_than(float value, bool unit) {
   if (unit || std::abs(value) > 3) return std::abs(value) < 0.5F ? 2 * value : value / 2;
   return 4 * value;
 }
 
-/// The mean absolute value of what is finite: beside it an output close to zero is no place to look at, since there the rounding of
-/// a sum over everything shows as much as an element does.
+/// Returns the mean absolute value of what is finite. An output that is small compared with it is not used: there the rounding of a
+/// sum over everything shows as much as an element does.
 double usual_size(Element element, const std::vector<char>& values) {
   double sum = 0;
   int64_t count = 0;

@@ -20,7 +20,7 @@ class Ball {
  public:
   /// Waits for that number. False when it takes so long that the other thread cannot be running.
   bool wait_for(int number) {
-    constexpr int kSpins = 256;  // between two looks at the clock
+    constexpr int kSpins = 256;  // between two readings of the clock
     const auto patience = Ticks::now() + std::chrono::milliseconds(2);
     while (true) {
       for (int k = 0; k < kSpins; ++k)

@@ -17,7 +17,7 @@
 namespace klab {
 namespace {
 
-/// Of one variant, its calls on each set of tensors.
+/// Calls of one variant on each set of tensors.
 struct Timed {
   Series* series;
   std::vector<std::function<void()>> calls;
@@ -99,7 +99,7 @@ std::vector<Series> time_on_gpu(const LabOp& op, const BenchShape& shape,
       if (options.stop && options.stop()) return list;
       if (!t.series->wrong.empty()) continue;
       try {
-        t.call();  // whoever ran before left its own data in L2
+        t.call();  // the variant before left its own data in L2
         t.series->seconds.push_back(t.seconds(device, t.series->iterations) / double(t.series->iterations));
       } catch (const std::exception& e) {
         t.series->wrong = fmt::format("threw in round {}: {}", round + 1, e.what());

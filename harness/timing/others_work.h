@@ -10,7 +10,7 @@ namespace klab {
 class OthersWork {
  public:
   OthersWork();
-  /// So many threads on average until now; 0 where the system does not tell.
+  /// Returns the threads that were busy on average until now; 0 where the system does not tell.
   double threads() const;
 
  private:
@@ -18,8 +18,8 @@ class OthersWork {
   std::chrono::steady_clock::time_point begin_;
 };
 
-/// How many hardware threads are busy with something else, watched for that long while this process sleeps. A
-/// measurement beside other work is worth little; 0 where the system does not tell.
+/// Returns how many hardware threads other work keeps busy, watched for that long while this process sleeps: a measurement
+/// at the same time is worth little. 0 where the system does not tell.
 double busy_elsewhere(double seconds = 0.1);
 
 }  // namespace klab
