@@ -78,7 +78,7 @@ Mutant parse(const fs::path& path) {
   return m;
 }
 
-/// Returns the file of a rung, or of a right kernel next to the mutants.
+/// Returns the file of a rung, or of a kernel next to the mutants, right or wrong.
 fs::path file_of(const fs::path& root, const Mutant& m) {
   std::string path = m.rung;
   for (char& c : path)
