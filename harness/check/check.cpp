@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -89,9 +87,10 @@ struct Progress {
   int watched = 0;                         // shapes
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
-  // CPU variants: the cheapest shape at which several threads worked, and the most expensive one at which it ran.
+  // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
-  double divided_rank = INFINITY, largest_work = -1;
+  DividedShape divided_place;
+  double largest_work = -1;
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -107,7 +106,6 @@ enum class ShapeKind {
 };
 
 // The last is smaller and larger than those before it: what was made for another number is too much and too little.
-constexpr double kWorthDividing = 1000;
 constexpr int kThreadsWatched = 3;
 constexpr double kThreadsWatchedBelow = 3e7;
 constexpr int kNumbersOfThreads[] = {5, 1, 3, 2}, kManyThreads = 65;
@@ -392,11 +390,10 @@ class ShapeCheck {
   }
 
   void note_threads(int seen, Progress& progress) const {
-    // The smallest one at which each thread has something to do; where there is none, the largest.
-    const double rank = work_ >= kWorthDividing ? work_ : std::numeric_limits<float>::max() - work_;
-    if (seen > 1 && rank < progress.divided_rank) {
+    const DividedShape place = divided_shape(work_);
+    if (seen > 1 && (progress.divided.empty() || place < progress.divided_place)) {
       progress.divided.assign(shape_.begin(), shape_.end());
-      progress.divided_rank = rank;
+      progress.divided_place = place;
     }
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());
@@ -539,7 +536,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
   }
   if (!options.quick && uses(Detector::numbers_of_threads))
     for (const auto& [shape, some] : shapes_for_threads(progress)) {
-      if (stop() || std::ranges::all_of(some, late, [](Progress* p) -> Progress& { return *p; })) break;
+      if (stop()) break;  // however late it is: what is wrong with threads shows nowhere else
       if (options.at) options.at(shape);
       guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);

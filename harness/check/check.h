@@ -47,7 +47,7 @@ struct CheckOptions {
   bool gradients = true;       // backward ops: finite differences too, of the reference and of each forward
   int most_shapes = 0;         // when positive: so many of the lab's shapes, spread over all of them
   double seconds =
-      0;  // when positive: after that long no other shape is begun, once each variant had its first few
+      0;  // when positive: after that long no other shape is begun, once each variant had its first few, but for threads
   std::function<void(const CheckResult&)> done;  // called for each result at the end
   std::function<void(ShapeView)> at = {};        // called before each shape
   std::function<bool()> stop = {};  // asked between runs; true ends the check with what was seen until then

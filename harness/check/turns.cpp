@@ -25,6 +25,12 @@ std::vector<Pattern> patterns_beyond(const LabOp& op, ShapeView shape) {
   return {Pattern::random, Pattern::wide};
 }
 
+DividedShape divided_shape(double work) {
+  constexpr double kWorthDividing = 1000;
+  const bool little = work < kWorthDividing;
+  return {.little = little, .distance = little ? kWorthDividing - work : work - kWorthDividing};
+}
+
 int other_threads(size_t turn) {
   const int cores = omp_get_num_procs();
   const int some = std::max(cores + 3, 5);

@@ -1,6 +1,7 @@
 // What a check varies from shape to shape: patterns of inputs, numbers of threads.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <vector>
 
@@ -20,6 +21,15 @@ std::vector<Pattern> patterns_for(const LabOp& op, const CheckOptions& options, 
 
 /// The same at shapes_beyond(): few, and other ones where sums are long.
 std::vector<Pattern> patterns_beyond(const LabOp& op, ShapeView shape);
+
+/// Orders the shapes that a variant divides among threads, the best one to try numbers of threads at first: the cheapest at which
+/// each thread has something to do, and behind all of these the most expensive of the others.
+struct DividedShape {
+  bool little = false;  // to do for each thread
+  double distance = 0;  // from the border between the two
+  auto operator<=>(const DividedShape&) const = default;
+};
+DividedShape divided_shape(double work);
 
 /// The numbers of threads that CPU variants are given besides all that there are: one, one that divides little, and more
 /// than there are cores.

@@ -10,6 +10,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/compare.h"
+#include "harness/check/turns.h"
 #include "harness/core/element.h"
 #include "harness/core/fill.h"
 #include "reference/generator.h"
@@ -176,6 +177,13 @@ TEST(Shapes, EveryTileAndItsNeighborsAppearInEveryDimension) {
       std::ranges::count_if(shapes, [](const auto& s) { return std::ranges::count(s, 0) > 0; });
   EXPECT_GT(empty, 2);
   EXPECT_LT(empty, int64_t(shapes.size()) / 3);
+}
+
+TEST(Shapes, ToTryThreadsAtAreTheCheapestWorthDividingOrElseTheLargest) {
+  EXPECT_LT(divided_shape(1000), divided_shape(1001));
+  EXPECT_LT(divided_shape(1e18), divided_shape(999));
+  EXPECT_LT(divided_shape(999), divided_shape(998));
+  EXPECT_LT(divided_shape(2), divided_shape(1));
 }
 
 TEST(Shapes, AskedOnesAreHeldToTheContract) {
