@@ -303,13 +303,15 @@ RegionMember::~RegionMember() {
   local.active = was_active_;
 }
 
-bool races_are_watched() {
+std::string why_races_are_not_watched() {
 #if defined(__clang__)
-  return false;
+  return "klab was built by Clang";
 #else
-  return threads_are_watched();
+  return threads_are_watched() ? "" : "klab was built with a sanitizer";
 #endif
 }
+
+bool races_are_watched() { return why_races_are_not_watched().empty(); }
 
 RaceWatch::RaceWatch() { Races::all().begin(); }
 RaceWatch::~RaceWatch() { Races::all().end(); }

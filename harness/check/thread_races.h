@@ -15,10 +15,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace klab {
 
-/// Whether races can be looked for in this build: GCC's, without a sanitizer of its own.
+/// Returns why races cannot be looked for in this build, "klab was built by Clang"; empty for GCC's without a sanitizer of its own.
+std::string why_races_are_not_watched();
 bool races_are_watched();
 
 /// Loads the watched forms of klab's own rungs where the variable KLAB_WATCHED_RUNGS names their module (target klab_cpu_watched).

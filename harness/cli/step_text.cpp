@@ -113,6 +113,14 @@ std::string speed_text(const Step& step, const Answer& a) {
   return text;
 }
 
+/// Says whether races between the threads of a CPU file were looked for, or why not. Empty for a file that starts none.
+std::string races_text(const Step& step, const Answer& a) {
+  const std::string& why = a.compiled.unwatched;
+  if (!why.empty()) return indented(in_column("races between its threads were not looked for: " + why));
+  if (step.cuda()) return "";
+  return a.note.empty() ? "" : indented(inked(in_column(a.note), Ink::dim));
+}
+
 /// Returns the command for the next unread hint; after the last, for klab's own answer.
 std::string stuck_text(const Step& step) {
   const size_t hints = lesson_of(step).hints.size();
@@ -194,6 +202,7 @@ std::string answer_text(const Step& step, const Answer& a) {
     text += line(3, "safe?", what, Ink::red) + (a.failure ? fields_text(*a.failure) : "");
   if (a.safe()) {
     text += line(3, "safe?", "yes: nothing written that is not its own, the same twice", Ink::green);
+    text += races_text(step, a);
     text += speed_text(step, a);
     if (a.outcome == Outcome::unchanged) text += indented(inked(what, Ink::red));
   }

@@ -317,6 +317,7 @@ class Check {
     answer_.cases = j.value("cases", 0);
     answer_.worst = j.value("worst", 0.0);
     skipped_ = j.value("skipped", "");
+    answer_.note = j.value("note", "");
     if (j.value("failures", Json::array()).empty()) return;
     answer_.failure = failure_from(j["failures"][0]);
   }

@@ -61,6 +61,7 @@ struct Answer {
   std::string printed;          // by the kernel, on standard output and error
   bool shares_memory = false;   // for CUDA: blocks use shared memory
   bool starts_threads = false;  // the file names threads or parallel regions
+  std::string note;             // of a check that passed: "threads watched, no race"
   double seconds = 0;           // total time of the check
 
   bool passed() const { return outcome == Outcome::passed; }

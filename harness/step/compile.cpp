@@ -214,14 +214,19 @@ Compiled compile_work(const Step& step, const fs::path& source, const fs::path& 
   Compilation compilation(step, fs::absolute(source), folder, options);
   Compiled plain;
   if (!step.cuda()) {
-    if (!options.watched || !is_gnu() || !races_are_watched() || !starts_threads(read_text(source)))
-      return compilation.make(Built::cpu);
+    const bool asked = options.watched && starts_threads(read_text(source));
+    if (!asked || !races_are_watched()) {
+      plain = compilation.make(Built::cpu);
+      if (asked) plain.unwatched = why_races_are_not_watched();
+      return plain;
+    }
     recorded_command(*step.own, Built::cpu);  // throws here rather than in the thread
     std::thread beside([&] { plain = compilation.make(Built::cpu); });
     const Compiled watched = compilation.make(Built::cpu_watched);
     beside.join();
     plain.seconds = std::max(plain.seconds, watched.seconds);
     if (plain.good && watched.good) plain.modules.push_back(watched.modules.front());
+    if (!watched.good) plain.unwatched = "its watched form did not compile";
     return plain;
   }
   recorded_command(*step.own, Built::host);  // throws here rather than in the thread

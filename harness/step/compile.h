@@ -30,8 +30,10 @@ struct Compiled {
   std::vector<LoopNote> loops;          // for CPU code, if the compiler reports loops
   std::string loops_unknown;            // reason why there are none
   Ended::How how = Ended::How::exited;  // of the compiler
-  std::vector<std::string> includes;    // files that the source includes, but the system's
-  std::string object;                   // digest of the machine code without debug information
+  std::string
+      unwatched;  // of a file that starts threads: reason why its races are not looked for; empty if they are
+  std::vector<std::string> includes;  // files that the source includes, but the system's
+  std::string object;                 // digest of the machine code without debug information
 };
 
 struct CompileOptions {

@@ -94,8 +94,8 @@ Variant variant_of(const Step& step) {
 Json as_json(const CheckResult& r) {
   Json failures = Json::array();
   for (const Failure& f : r.failures) failures.push_back(to_json(f));
-  return {{"passed", r.passed()}, {"cases", r.cases},     {"skipped", r.skipped},
-          {"worst", r.worst},     {"seconds", r.seconds}, {"failures", failures}};
+  return {{"passed", r.passed()}, {"cases", r.cases}, {"skipped", r.skipped}, {"worst", r.worst},
+          {"seconds", r.seconds}, {"note", r.note},   {"failures", failures}};
 }
 
 /// Returns a cheap non-empty shape that the step's rung supports; the cheapest one if all are expensive.

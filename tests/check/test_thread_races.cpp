@@ -38,7 +38,7 @@ class ThreadRaces : public testing::Test {
     module_ = dlopen(KLAB_THREADS_WATCHED, RTLD_NOW | RTLD_NOLOAD);
   }
   void SetUp() override {
-    if (!races_are_watched()) GTEST_SKIP() << "this build has a sanitizer of its own";
+    if (!races_are_watched()) GTEST_SKIP() << why_races_are_not_watched();
     ASSERT_NE(module_, nullptr);
   }
   static std::optional<ThreadRace> watched(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "harness/cli/markdown.h"
+#include "harness/cli/step_text.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/report/table.h"
@@ -34,6 +35,23 @@ TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
   EXPECT_EQ(edit_distance("matmul", "matmlu"), 1);
   EXPECT_EQ(edit_distance("check", "chek"), 1);
+}
+
+TEST(StepText, SaysWhetherRacesWereLookedFor) {
+  const Step& step = find_step("vector_add.cpu.03_threads");
+  Answer a;
+  a.outcome = Outcome::untimed;
+  a.compiled.good = true;
+  a.cases = 10;
+  ASSERT_TRUE(a.safe());
+  EXPECT_EQ(answer_text(step, a).find("race"), std::string::npos);
+  a.note = "threads watched, no race";
+  EXPECT_NE(answer_text(step, a).find("threads watched, no race"), std::string::npos);
+  a.note = "";
+  a.compiled.unwatched = "klab was built by Clang";
+  const std::string said = answer_text(step, a);
+  EXPECT_NE(said.find("races between its threads were not looked for"), std::string::npos) << said;
+  EXPECT_NE(said.find("Clang"), std::string::npos) << said;
 }
 
 TEST(Nearest, PrefersPartsThenFewEdits) {
