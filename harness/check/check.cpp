@@ -89,6 +89,9 @@ struct Progress {
   int shapes = 0;                          // at which it ran
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
+  std::vector<int64_t> watchable;  // the most expensive one that several divided and that can be watched
+  double watchable_work = 0;
+  bool one_wrote = false;  // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
   double largest_work = -1;
   bool stopped(const CheckOptions& options) const {
@@ -204,9 +207,10 @@ class ShapeCheck {
     trial.with_threads(kThreadsWatched);
     if (!supports(form, kThreadsWatched)) return;
     if (auto failure = trial.race(givens_.front()))
-      progress.result.failures.push_back(std::move(*failure));
-    else
-      progress.result.note = "threads watched, no race";
+      return progress.result.failures.push_back(std::move(*failure));
+    progress.one_wrote = trial.writers() < 2;
+    progress.result.note = progress.one_wrote ? "its threads were not watched: one of them wrote everything"
+                                              : "threads watched, no race";
   }
 
   void check(Progress& progress) {
@@ -215,7 +219,10 @@ class ShapeCheck {
     if (is_cuda(*progress.variant)) {
       if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && !on_gpu() && !affordable(progress)) return;
+      if (!asked_ && !on_gpu() && !affordable(progress)) {
+        if (beyond_ && reason.empty()) try_launch(progress);
+        return;
+      }
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
@@ -276,6 +283,16 @@ class ShapeCheck {
     double count = 0;
     for (const TensorSpec& spec : specs_) count += double(volume(spec.dims));
     return count;
+  }
+
+  // What is too much to be run is launched at least: a grid or a block that no GPU takes is found without any work.
+  void try_launch(Progress& progress) {
+    Trial trial(op_.op, *progress.variant, shape_, specs_,
+                offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
+    trial.end_after(1, 1);
+    Trial::Outcome outcome = trial.run(givens_.front());
+    if (outcome.failure && outcome.failure->fault == Fault::threw && !trial.ended_early())
+      progress.result.failures.push_back(std::move(*outcome.failure));
   }
 
   bool to_be_watched(const Progress& progress) const {
@@ -395,6 +412,10 @@ class ShapeCheck {
       progress.divided.assign(shape_.begin(), shape_.end());
       progress.divided_place = place;
     }
+    if (seen > 1 && work_ > progress.watchable_work && work_ <= kThreadsWatchedBelow) {
+      progress.watchable.assign(shape_.begin(), shape_.end());
+      progress.watchable_work = work_;
+    }
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());
     progress.largest_work = work_;
@@ -474,6 +495,14 @@ std::string unwatched_lines(const Variant& variant) {
   return list.empty() ? "" : "no watched run entered a branch in line " + list;
 }
 
+// The most expensive shapes of variants that a team was woken for at the cheapest one, without anything to do for a second thread.
+std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_to_watch(std::vector<Progress>& progress) {
+  std::map<std::vector<int64_t>, std::vector<Progress*>> list;
+  for (Progress& p : progress)
+    if (p.one_wrote && p.result.failures.empty() && p.watchable != p.divided) list[p.watchable].push_back(&p);
+  return list;
+}
+
 // Variants that divide their work at the same shape are checked together there.
 std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_for_threads(std::vector<Progress>& progress) {
   std::map<std::vector<int64_t>, std::vector<Progress*>> list;
@@ -534,14 +563,20 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
         note_work("");
       }
   }
-  if (!options.quick && uses(Detector::numbers_of_threads))
-    for (const auto& [shape, some] : shapes_for_threads(progress)) {
-      if (stop()) break;  // however late it is: what is wrong with threads shows nowhere else
+  // However late it is: what is wrong with threads shows nowhere else.
+  const auto check_threads = [&](const auto& shapes_of_some) {
+    for (const auto& [shape, some] : shapes_of_some) {
+      if (stop()) break;
       if (options.at) options.at(shape);
       guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
       for (Progress* p : some) one.check_threads(*p);
     }
+  };
+  if (!options.quick && uses(Detector::numbers_of_threads)) {
+    check_threads(shapes_for_threads(progress));
+    check_threads(shapes_to_watch(progress));
+  }
   use_threads(omp_get_max_threads());
 
   OpCheck results;
