@@ -33,7 +33,9 @@ void draw_widely(const Args& x, Generator& random) {
   draw_hyperparameters(const_cast<float*>(x.hyper), random);
   auto* gradient = const_cast<float*>(x.gradient);
   Uniform unit(0, 1);
-  const double zeros = unit(random), lonely = 0.2;
+  // Where groups are few, they are long: one gradient lies in one of many blocks' parts.
+  const bool few = Adam::groups(x.shape) <= 4;
+  const double zeros = (few ? 0.25 : 1) * unit(random), lonely = few ? 0.5 : 0.2;
   for (int64_t j = 0; j < Adam::groups(x.shape); ++j) {
     x.steps[j] = random() % 4 == 0 ? int32_t(random() % 3) : int32_t(power_of_ten(0, 6, random));
     const double what = unit(random);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "reference/boundaries.h"
+#include "reference/chosen_words.h"
 #include "reference/draw_rays/draw_rays.h"
 #include "reference/dropout_fwd/philox.h"
 
@@ -82,12 +83,6 @@ const Boundary<DrawRays> kClear("opacity of a pixel", {"image"}, {}, kOn | kAbov
 const Boundary<DrawRays> kOpaque("opaque pixel", {"image"}, {}, kEither, [](const auto& a, Sides& met) {
   for (int64_t i = 0; i < a.shape.pixels; ++i) met.holds(a.image[4 * i + 3] == 255);
 });
-/// Whether a word that is rounded to 24 bits may choose the next of `count` things, or one behind the last.
-bool is_below_next(uint32_t word, int64_t count) {
-  constexpr uint64_t kStep = 32;
-  return word * uint64_t(count) >> 32 != (word + kStep) * uint64_t(count) >> 32;
-}
-
 dropout::Counter words_of(const uint32_t* step, const uint32_t* seed, int64_t ray) {
   return dropout::random_words({uint32_t(ray), 0, step[0], step[1]}, {seed[0], seed[1]});
 }
@@ -95,16 +90,6 @@ dropout::Counter words_of(const uint32_t* step, const uint32_t* seed, int64_t ra
 int64_t view_of(const dropout::Counter& words, int64_t views) {
   return int64_t(uint64_t(words[0]) * uint64_t(views) >> 32);
 }
-
-/// Keys found by search: in step 1 the word of ray 0 that chooses its view, or its pixel, is just below that of the next.
-struct Key {
-  int64_t views;  // 0: below that behind the last, whatever their number is
-  uint32_t seed;
-};
-constexpr uint32_t kHighSeed = 0x9E3779B9;
-constexpr Key kViewKeys[] = {{0, 428669053}, {2, 152730965}, {3, 582631924},
-                             {3, 180998417}, {4, 181917942}, {4, 222652045}};
-constexpr uint32_t kPixelKey = 300309054;
 
 void use_key(const Drawn& x, uint32_t key) {
   drawn(x.seed[0]) = key;
@@ -144,7 +129,7 @@ const Boundary<DrawRays> kViewWord(
     [](const auto& x, Generator& random) {
       if (x.shape.drawn == 0 || x.shape.rays == 0) return;
       uint32_t key = kViewKeys[0].seed;
-      for (const Key& k : kViewKeys)
+      for (const ChosenKey& k : kViewKeys)
         if (k.views == x.shape.views && random() % 2) key = k.seed;
       use_key(x, key);
     });
@@ -159,7 +144,7 @@ const Boundary<DrawRays> kPixelWord(
     [](const auto& x, Generator& random) {
       if (x.shape.drawn == 0 || x.shape.rays == 0) return;
       if (random() % 2)
-        use_key(x, kPixelKey);
+        use_key(x, kPlaceKey);
       else
         meet_pixel(x);
     });

@@ -9,8 +9,13 @@ namespace klab {
 const Boundary<GsBin> kVisible("half width of a box", {"extent"},
                                {"x.extent[i] > 0 && x.extent[s.n + i] > 0"}, kOn | kAbove,
                                [](const auto& a, Sides& met) {
-                                 for (int64_t i = 0; i < 2 * a.shape.n; ++i) met.compare(a.extent[i], 0);
+                                 for (int64_t i = 0; i < a.shape.n; ++i) met.compare(a.extent[i], 0);
                                });
+const Boundary<GsBin> kHigh("half height of a box that has a width", {"extent"}, {}, kOn | kAbove,
+                            [](const auto& a, Sides& met) {
+                              for (int64_t i = 0; i < a.shape.n; ++i)
+                                if (a.extent[i] > 0) met.compare(a.extent[a.shape.n + i], 0);
+                            });
 const Boundary<GsBin> kUpper("low end of a box and the picture", {"mean", "extent"},
                              {"std::clamp(std::floor(double(at", "std::max<int64_t>(tile(low), 0)"},
                              kThreeSides, [](const auto& a, Sides& met) {

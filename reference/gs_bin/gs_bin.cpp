@@ -47,6 +47,7 @@ void GsBin::arrange(const Args<float>& x, Generator& random) {
       extent[i] = random() % 2 ? 16.0F : 8.0F;
     }
     if (place == 4) extent[i] = 1e30F;
+    if (place == 5) extent[s.n + i] = 0;
   }
   std::iota(order, order + s.n, 0);
   std::shuffle(order, order + s.n, random);

@@ -1,5 +1,6 @@
 // Where occupancy_bits turns: cells never evaluated, exploded cells, the limit itself.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "reference/boundaries.h"
@@ -59,6 +60,17 @@ const Boundary<OccupancyBits> kMean(
     [](const auto& x, Generator&) {
       for (int64_t c = 0; c < x.shape.cells; ++c) drawn(x.values[c]) = 0.25F;
       drawn(*x.threshold) = 0.25F;
+    });
+const Boundary<OccupancyBits> kParts(
+    "values are whole in units of the sum", {"values"}, {}, kEither,
+    [](const Args& a, Sides& met) {
+      const float scale = OccupancyBits::scale_of(a.shape.cells);
+      for (int64_t c = 0; c < a.shape.cells; ++c)
+        if (a.values[c] >= 0 && a.values[c] < 1e4) met.holds(std::fmod(a.values[c] * scale, 1) == 0);
+    },
+    [](const Drawn& x, Generator&) {  // all alike: rounded down they are above their mean
+      const float value = 5.7F / OccupancyBits::scale_of(x.shape.cells);
+      for (int64_t c = 0; c < x.shape.cells; ++c) drawn(x.values[c]) = value;
     });
 const Boundary<OccupancyBits> kLimit("value and limit", {"values", "threshold"}, {"> limit)"}, kThreeSides,
                                      [](const auto& a, Sides& met) {

@@ -13,9 +13,9 @@ void VisibleLimit::arrange(const Args<float>& x, Generator& random) {
   const float stop = random.widely ? 0.25F * float(1 + random() % 64) : 9.21F;
   *const_cast<float*>(x.stop) = stop;
   std::uniform_real_distribution<float> unit(0, 1);
-  const auto draw_raw = [&](int64_t from, int64_t to, bool dense) {
+  const auto draw_raw = [&](int64_t from, int64_t to, bool dense, float thin = 0) {
     for (int64_t i = from; i < to; ++i)
-      const_cast<float*>(x.raw)[i] = dense ? 4 * unit(random) - 1 : 4 * unit(random) - 20;
+      const_cast<float*>(x.raw)[i] = dense ? 4 * unit(random) - 1 - thin : 4 * unit(random) - 20;
   };
   for (int64_t i = 0; i < s.marched; ++i) const_cast<float*>(x.delta)[i] = unit(random) * 0.5F;
   for (int64_t r = 0; r < s.rays; ++r) {
@@ -28,7 +28,9 @@ void VisibleLimit::arrange(const Args<float>& x, Generator& random) {
     // others, and also through as many again in the next call: a timed call continues where the last one
     // ended.
     const bool dense = random.widely || r % 8 == 7;
-    draw_raw(begin[r], begin[r + 1], dense);
+    // Some become opaque behind their 32nd sample or their 64th.
+    const float thin = random.widely && n > 32 && random() % 2 ? 1 + 2 * unit(random) : 0;
+    draw_raw(begin[r], begin[r + 1], dense, thin);
     x.limit[r] = 0x7F7F7F7F;
     x.optical_depth[r] = !dense || random() % 2 ? 0.0F : unit(random) * 12;
     // The sample that makes a ray opaque is a discrete question: none may come so near that rounding decides
