@@ -256,6 +256,36 @@ TEST_F(Classify, CompressedNetworksPredictAndAreSmaller) {
   refuse("--distill 8 --plan /nowhere.json", "/nowhere.json");
 }
 
+TEST_F(Classify, TheHostExecutorTrainsResumesAndPredicts) {
+  const std::string set =
+      "classify spirals --model softmax --train 60 --test 20 --batch 20 --epochs 2 --plan naive --out ";
+  const Said here = klab(set + (folder / "cpu").string());
+  ASSERT_EQ(here.code, 0) << here.err;
+  const Said there = klab(set + (folder / "a").string() + " --backend simt");
+  if (there.err.find("no variant of") != std::string::npos) GTEST_SKIP() << "no CUDA rungs are built here";
+  ASSERT_EQ(there.code, 0) << there.err;
+  EXPECT_NE(there.out.find("backend   simt"), std::string::npos) << there.out;
+  EXPECT_NE(there.out.find("cuda."), std::string::npos) << there.out;
+  const auto one = nlohmann::json::parse(bytes("cpu/result.json")),
+             other = nlohmann::json::parse(bytes("a/result.json"));
+  EXPECT_EQ(other.at("backend"), "simt");
+  EXPECT_NEAR(one.at("loss").get<double>(), other.at("loss").get<double>(), 1e-4);
+  EXPECT_EQ(one.at("confusion"), other.at("confusion"));
+  // A checkpoint goes on on the processor, by rungs of its own.
+  const Said resumed =
+      klab("classify spirals --model softmax --train 60 --test 20 --batch 20 --epochs 2 --resume " +
+           (folder / "a").string());
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out.find("cuda."), std::string::npos) << resumed.out;
+  const Said scored = klab("classify --predict " + (folder / "a").string() +
+                           " --evaluate spirals --test 20 --backend simt --json");
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  EXPECT_EQ(nlohmann::json::parse(scored.out).at("confusion"), other.at("confusion"));
+  refused("spirals --model softmax --backend simt --ladder", {"--ladder", "--backend cuda"});
+  refused("spirals --model softmax --backend simt --plan " + (folder / "cpu/plan.json").string(),
+          {"plan", "written for the processor", "cuda"});
+}
+
 TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
   // Refused before anything is read, so no network is needed.
   const std::string predict = "--predict " + (folder / "none").string() + " ";

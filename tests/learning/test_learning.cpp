@@ -20,6 +20,7 @@
 #include "labs/learning/network/schedule.h"
 #include "labs/learning/train/trainer.h"
 #include "labs/radiance/train/backends.h"
+#include "tests/learning/executor_steps.h"
 
 namespace klab::learning {
 namespace {
@@ -355,6 +356,25 @@ TEST(Trainer, ARecordedStepIsTheSame) {
   }
 }
 
+TEST(Trainer, AStepWaitsOnceAtItsEnd) {
+  const Dataset data{"glyphs", make_glyphs(80, 1), make_glyphs(20, 2)};
+  std::vector<std::string> order;
+  Backend counted = cpu_backend();
+  counted.exact = false;
+  counted.bind = [&order, bind = counted.bind](const Variant& v, ShapeView shape,
+                                               std::span<void* const> pointers) {
+    return [&order, work = bind(v, shape, pointers), op = v.op] { order.push_back(op), work(); };
+  };
+  counted.wait = [&order, wait = counted.wait] { order.emplace_back("wait"), wait(); };
+  Trainer trainer(data, small("mlp", "adamw"), counted);
+  trainer.use(naive_plan(trainer.calls()));
+  trainer.step();
+  order.clear();
+  trainer.step();
+  EXPECT_EQ(std::ranges::count(order, "wait"), 1);
+  EXPECT_EQ(order.back(), "wait");
+}
+
 /// The CUDA rungs of the same program, in a memory of their own.
 TEST(Trainer, TakesTheSameStepsOnTheHostExecutor) {
   const auto runs_there = [](const Variant& v) { return bool(v.host); };
@@ -372,6 +392,15 @@ TEST(Trainer, TakesTheSameStepsOnTheHostExecutor) {
     EXPECT_NEAR(there.step(), loss, 1e-4 * loss) << i;
   }
   EXPECT_EQ(there.evaluate(data.test).right, here.evaluate(data.test).right);
+}
+
+TEST(Trainer, AWatchedStepOfConvolutionsOnTheHostExecutorHasNoFinding) {
+  const Dataset data{"glyphs", make_glyphs(40, 1), make_glyphs(8, 2)};
+  TrainerSettings s = small("conv 3 5 stride 2, batchnorm, pool, conv 4 3, dropout 0.2, 10", "sgd");
+  s.loader.batch = 8;
+  s.optimizer.clip = 1;
+  s.optimizer.rate = 0.01;
+  expect_same_steps(data, s, 2);
 }
 
 TEST(Trainer, LearnsTheSpirals) {

@@ -7,13 +7,16 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
+#include "harness/gpu/gpu.h"
 #include "labs/learning/network/network_line.h"
 #include "labs/learning/train/classify.h"
 #include "labs/learning/train/predict.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab::classify_command {
 namespace {
@@ -24,16 +27,16 @@ struct Values {
   std::vector<std::string> what;  // the data to train on, or the pictures to classify
   std::string network;
   bool plain = false;  // no augmentation
-  std::string precision = "f32", loss_scale;
+  std::string precision = "f32", loss_scale, backend = "cpu";
 };
 
 bool given(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
 
 /// Throws std::invalid_argument for the first option that would have no effect on a network that is trained already.
 void refuse_without_effect(const CLI::App& app, const Values& v) {
-  static constexpr std::array<std::string_view, 11> kTaken = {
-      "--help",     "--threads",       "--seed", "--isa",  "data",  "--predict",
-      "--evaluate", "--predict-batch", "--csv",  "--json", "--plan"};
+  static constexpr std::array<std::string_view, 12> kTaken = {
+      "--help",     "--threads",       "--seed", "--isa",  "data",   "--predict",
+      "--evaluate", "--predict-batch", "--csv",  "--json", "--plan", "--backend"};
   const bool scores = !v.predict.evaluate.empty();
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();
@@ -80,12 +83,16 @@ void read_network(CLI::App& app, Values& v) {
 }
 
 int run(CLI::App& app, Values& v) {
+  const BackendChoice place = backend_named(v.backend);
+  const OnGpu on_a_gpu(v.backend == "cuda");
   if (given(app, "--predict")) {
     refuse_without_effect(app, v);
     v.predict.pictures = v.what;
     v.predict.seed = settings().seed;
     v.predict.test = v.o.test;
     v.predict.json = v.o.json;
+    v.predict.backend = place.backend;
+    v.predict.rungs = place.ladder;
     if (!v.o.plan.empty()) v.predict.plan = v.o.plan;
     if (!v.predict.evaluate.empty() && !v.what.empty())
       throw std::invalid_argument(
@@ -101,6 +108,12 @@ int run(CLI::App& app, Values& v) {
     throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
                                 ": " + v.what[1] + "; pictures to classify need --predict RUN");
   if (!v.what.empty()) v.o.data = v.what[0];
+  if (v.o.ladder && v.backend == "simt")
+    throw std::invalid_argument(
+        "--ladder times steps, and the host executor's times say nothing of a GPU: leave it out, or take "
+        "--backend cuda");
+  v.o.backend = place.backend;
+  v.o.rungs = place.ladder;
   if (!v.network.empty()) read_network(app, v);
   if (!v.network.empty() && !learning::is_network_line(v.o.trainer.model))
     throw std::invalid_argument("--network: \"" + v.o.trainer.model +
@@ -129,6 +142,7 @@ KLAB_COMMAND(
          "klab classify DIR --model cnn      MNIST or Fashion-MNIST (IDX, gzip too), CIFAR-10 (binary "
          "version)\n"
          "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
+         "klab classify spirals --model mlp --backend cuda   on a GPU; simt: its rungs on the host executor\n"
          "klab classify --predict RUN A.png B.png   what a trained network says of pictures; - reads names\n"
          "klab classify --predict RUN --evaluate DATA   its score on a data set\n"
          "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
@@ -173,6 +187,7 @@ KLAB_COMMAND(
        add_number(app, "--clip", t.optimizer.clip, range::clip, "largest norm of a gradient (default: any)");
        app.add_option("--schedule", t.schedule, "constant, linear, cosine, steps or onecycle (default)");
        app.add_option("--precision", v->precision, "f32 (default), bf16 or f16, with master weights in f32");
+       add_backend(app, v->backend);
        add_loss_scale(app, t.loss_scale, v->loss_scale);
        add_number(app, "--accumulate", t.accumulate, range::examples_a_step,
                   "parts of a batch whose gradients are added up: less memory for the same step (default 1)");
@@ -188,7 +203,9 @@ KLAB_COMMAND(
            "--plan", v->o.plan,
            "best (default; with --resume what the run had), naive, or a JSON file: OUT/plan.json of a run "
            "repeats it to the bit");
-       app.add_flag("--ladder", v->o.ladder, "time the step from the naive plan to the best, op by op");
+       app.add_flag("--ladder", v->o.ladder,
+                    "time the step from the naive plan to the best, op by op; on a GPU next to the "
+                    "processor's");
        app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");
        app.add_option("--resume", v->o.resume, "go on with the run in this folder");
        add_json(app, v->o.json,

@@ -33,6 +33,17 @@ void store(const Pass& pass, const Handle<float>& from, const Handle<float>& to,
                              {.x = from, .factor = pass.one, .y = to, .lost = pass.lost.from(3 * counted)});
 }
 
+/// Throws std::runtime_error if a GPU has less free memory than the tensors need.
+void require_room(const Memory& memory, const char* whose) {
+  const Backend& b = memory.backend();
+  if (b.in_host_memory || !b.available) return;
+  if (const int64_t free = b.available(); memory.bytes() > free)
+    throw std::runtime_error(
+        fmt::format("--backend {}: {} needs {:.2f} GB of the GPU's memory and {:.2f} GB are free: lower "
+                    "--batch, or give --accumulate 2",
+                    b.name, whose, double(memory.bytes()) * 1e-9, double(free) * 1e-9));
+}
+
 }  // namespace
 
 // ---- Forward. ----
@@ -167,6 +178,7 @@ void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backe
                             : tensor(m.name() + ".d_input", keep_ > 1 ? widest : n * volume(m.in())));
     m.declare(*memory_, n);
   }
+  require_room(*memory_, "the network");
   memory_->allocate();
   for (const auto& m : modules_) m->initialize(*memory_, seed);
   memory_->push();
@@ -235,6 +247,7 @@ Step::Step(Network& network, const StepSettings& settings)
   }
   if (settings.precision != Precision::f32 && settings.rounds_weights)
     masters_.declare(memory_, "masters", network.parameters().group(true).size);
+  require_room(memory_, "the optimizer");
   memory_.allocate();
   round_masters();
   push();

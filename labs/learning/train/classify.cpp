@@ -43,8 +43,16 @@ std::vector<EpochLine> curve_of(const std::string& text, const fs::path& file) {
   return curve;
 }
 
+/// Whether all of a plan's rungs are written for that ladder.
+bool is_for(const VariantIds& ids, const std::string& rungs) {
+  return std::ranges::all_of(ids, [&](const auto& choice) {
+    const Variant* v = find_variant(choice.second);
+    return v == nullptr || v->backend == rungs;
+  });
+}
+
 /// The rungs requested on the command line, else those of the checkpoint, since another rung may sum in
-/// another order.
+/// another order. A checkpoint of another backend chooses anew.
 struct Wanted {
   VariantIds ids;
   std::string where;
@@ -52,11 +60,13 @@ struct Wanted {
 Wanted wanted_plan(const ClassifyOptions& o, const std::string& kept, const fs::path& checkpoint,
                    const std::vector<PlannedCall>& calls) {
   Wanted w{{}, o.plan.empty() ? "best" : o.plan};
-  if (o.plan.empty() && !kept.empty())
-    w = {plan_from_json(kept, checkpoint.string()), checkpoint.string()};
+  const VariantIds before =
+      o.plan.empty() && !kept.empty() ? plan_from_json(kept, checkpoint.string()) : VariantIds();
+  if (!before.empty() && is_for(before, o.rungs))
+    w = {before, checkpoint.string()};
   else
-    w.ids = plan_ids(w.where, calls);
-  Plan::require(w.ids, w.where, calls);
+    w.ids = plan_ids(w.where, calls, o.rungs);
+  Plan::require(w.ids, w.where, calls, o.rungs);
   return w;
 }
 
@@ -95,39 +105,52 @@ void print_times(const Profile& profile, int64_t steps) {
   fmt::print("{}", table.text());
 }
 
-/// Times the same steps with the naive plan, then with one op after the other replaced by its best rung.
-std::vector<PlanRung> climb(Trainer& trainer, const Plan& best, CallTimes& times, const fs::path& folder) {
+/// Times the same steps with the naive plan, then with one op after the other replaced by its best rung. On a GPU the first two rows
+/// are the processor's, naive and best.
+std::vector<PlanRung> climb(Trainer& trainer, const Dataset& data, const ClassifyOptions& o, const Plan& best,
+                            CallTimes& times, const fs::path& folder) {
   constexpr int kRounds = 3, kSteps = 3;
   const auto calls = trainer.calls();
-  const Plan naive = Plan::named("naive", calls, times);
+  const Plan naive = Plan::named("naive", calls, times, o.rungs);
   const fs::path start = folder / "ladder.safetensors";
   Progress progress;
   trainer.save(start, {});
   const int64_t begin = trainer.steps_done();
   std::map<std::string, std::string> words;
-  const auto run = [&](PlanRung& rung) {
+  const auto run_on = [&](Trainer& here, PlanRung& rung) {
     progress.show("ladder: " + rung.name);
-    trainer.restore(start, words);
-    trainer.use(rung.plan);
-    rung.losses = {trainer.step()};
+    here.restore(start, words);
+    here.use(rung.plan);
+    rung.losses = {here.step()};
     for (int i = 0; i < kSteps; ++i) {
       const auto from = Clock::now();
-      trainer.step();
+      here.step();
       rung.seconds.push_back(since(from));
     }
   };
+  std::unique_ptr<Trainer> processor;
+  std::vector<PlanRung> of_processor;
+  if (o.rungs != "cpu") {
+    processor = std::make_unique<Trainer>(data, o.trainer);
+    const auto there = processor->calls();
+    of_processor = {{"processor, naive", Plan::named("naive", there, times), {}, {}, {}},
+                    {"processor, best", Plan::named("best", there, times), {}, {}, {}}};
+  }
   trainer.profile().clear();
   PlanRung first = {"naive", naive, {}, {}, {}};
-  run(first);
+  run_on(trainer, first);
   std::map<std::string, double> share = trainer.profile().seconds();
   share.erase("loader");
   std::vector<PlanRung> rungs = plan_rungs(naive, best, share);
-  for (int round = 0; round < kRounds; ++round)
-    for (PlanRung& rung : rungs) run(rung);
+  for (int round = 0; round < kRounds; ++round) {
+    for (PlanRung& rung : of_processor) run_on(*processor, rung);
+    for (PlanRung& rung : rungs) run_on(trainer, rung);
+  }
   trainer.restore(start, words);
   trainer.use(best);
   fs::remove(start);
   if (trainer.steps_done() != begin) throw std::logic_error("the ladder did not come back to where it began");
+  rungs.insert(rungs.begin(), of_processor.begin(), of_processor.end());
   return rungs;
 }
 
@@ -151,7 +174,7 @@ int classify(ClassifyOptions o) {
   FILE* words = o.json ? stderr : stdout;
   o.trainer.loader.seed = o.trainer.seed;
   const Dataset data = load_dataset(o.data, o.trainer.seed, o.train, o.test);
-  Trainer trainer(data, o.trainer);
+  Trainer trainer(data, o.trainer, o.backend);
   const std::vector<PlannedCall> calls = trainer.calls();
   const fs::path before_file = o.resume / "checkpoint.safetensors";
   std::map<std::string, std::string> before = {{"curve", "[]"}, {"plan", ""}};
@@ -174,6 +197,7 @@ int classify(ClassifyOptions o) {
              trainer.network().parameters().count(), o.trainer.optimizer.name, o.trainer.optimizer.rate,
              o.trainer.schedule, o.trainer.loader.batch);
   if (is_network_line(o.trainer.model)) print_layers(words, trainer.network());
+  if (o.backend.name != "cpu") fmt::print(words, "backend   {}\n", o.backend.name);
   const bool mixed = o.trainer.precision != Precision::f32;
   if (mixed)
     fmt::print(words,
@@ -183,7 +207,7 @@ int classify(ClassifyOptions o) {
                name_of(o.trainer.precision), o.trainer.loss_scale.start,
                o.trainer.loss_scale.dynamic ? "dynamic" : "static");
   CallTimes times = times_here();
-  const Plan plan = Plan::fixed(wanted, plan_name, calls, times);
+  const Plan plan = Plan::fixed(wanted, plan_name, calls, times, o.rungs);
   fmt::print(words, "{}", plan.text());
   trainer.use(plan);
   write_file(folder / "plan.json", to_json_text(plan));
@@ -229,7 +253,7 @@ int classify(ClassifyOptions o) {
   e = trainer.evaluate(data.test);
   const Profile profile = trainer.profile();
   std::vector<PlanRung> ladder;
-  if (o.ladder && !end_asked()) ladder = climb(trainer, plan, times, folder);
+  if (o.ladder && !end_asked()) ladder = climb(trainer, data, o, plan, times, folder);
 
   save_network(folder / "model.safetensors", trainer.network(), nullptr, words_of_model(data, o.trainer));
   const bool wrong = save_wrong(folder / "wrong.png", data.test, e, 100);
@@ -243,6 +267,7 @@ int classify(ClassifyOptions o) {
                  {"parameters", trainer.network().parameters().count()},
                  {"optimizer", o.trainer.optimizer.name},
                  {"seed", o.trainer.seed},
+                 {"backend", o.backend.name},
                  {"steps", trainer.steps_done()},
                  {"accuracy", e.accuracy()},
                  {"loss", e.loss},

@@ -8,7 +8,7 @@
 //   DIR/result.json              scores, settings, plan, times
 //   DIR/wrong.png                misclassified test examples
 //   DIR/report.html              curves, confusion matrix, misclassified examples, time by op, the ladder of
-//   plans
+//                                plans; on a GPU with the processor's step in it
 #pragma once
 
 #include <string>
@@ -25,6 +25,8 @@ struct ClassifyOptions {
   int64_t train = 0, test = 0;   // number of examples to keep; 0: all
   bool ladder = false;
   bool json = false;
+  Backend backend = cpu_backend();  // where the steps run
+  std::string rungs = "cpu";        // "cpu" or "cuda": the rungs that run there
   TrainerSettings trainer;
 };
 

@@ -147,7 +147,7 @@ int64_t Prediction::best() const {
   return int64_t(std::ranges::max_element(probabilities) - probabilities.begin());
 }
 
-Classifier::Classifier(const fs::path& run, int64_t batch) {
+Classifier::Classifier(const fs::path& run, int64_t batch, const Backend& backend) {
   const fs::path file = fs::is_directory(run) ? run / "model.safetensors" : run;
   const TensorFile in(file);
   for (const char* field : {"model", "data", "example", "classes", "names", "mean", "deviation"})
@@ -178,9 +178,10 @@ Classifier::Classifier(const fs::path& run, int64_t batch) {
   } catch (const std::invalid_argument& e) {
     throw std::runtime_error(fmt::format("{}: its network cannot be built: {}", file.string(), e.what()));
   }
-  network_->build(batch, 1);
+  network_->build(batch, 1, 1, backend);
   std::map<std::string, std::string> words;
   load_network(file, *network_, nullptr, {}, words);
+  network_->memory().push();
   ops_ = std::make_unique<RunOps>(network_->memory());
 }
 
@@ -271,10 +272,10 @@ std::vector<float> Classifier::read_picture(const fs::path& file) const {
 int predict(const PredictOptions& o) {
   if (o.json && o.csv) throw std::invalid_argument("--json and --csv exclude each other");
   const bool from_input = o.pictures == std::vector<std::string>{"-"};
-  Classifier c(o.run, from_input ? 1 : o.batch);
+  Classifier c(o.run, from_input ? 1 : o.batch, o.backend);
   CallTimes times = times_here();
   const std::vector<PlannedCall> calls = c.calls();
-  c.use(Plan::fixed(plan_ids(o.plan, calls), o.plan, calls, times));
+  c.use(Plan::fixed(plan_ids(o.plan, calls, o.rungs), o.plan, calls, times, o.rungs));
   if (!o.evaluate.empty()) return score(c, o);
   if (o.pictures.empty())
     throw std::invalid_argument("--predict needs pictures, or - for their names on standard input");

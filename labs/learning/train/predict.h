@@ -28,7 +28,7 @@ class Classifier {
  public:
   /// Reads a run's folder, or its model.safetensors, for batches of `batch`. Throws std::runtime_error that names file, field and
   /// remedy: a model of before this could be read, another layout, a cut file.
-  Classifier(const std::filesystem::path& run, int64_t batch);
+  Classifier(const std::filesystem::path& run, int64_t batch, const Backend& backend = cpu_backend());
 
   const std::string& model() const { return model_; }
   const std::string& data() const { return data_; }
@@ -71,6 +71,8 @@ struct PredictOptions {
   int64_t test = 0;  // with `evaluate`: number of examples, 0: all
   uint64_t seed = 1;
   bool json = false, csv = false;
+  Backend backend = cpu_backend();  // where the network runs
+  std::string rungs = "cpu";        // "cpu" or "cuda": the rungs that run there
 };
 
 /// Implements klab classify --predict and --evaluate. Returns the exit code.

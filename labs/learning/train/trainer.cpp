@@ -83,9 +83,9 @@ double Trainer::taught_gradient(const float* values, bool last) {
   return loss;
 }
 
-/// Returns the mean loss of the batch's parts and computes the mean of their gradients, without the
-/// loss scale.
-double Trainer::loss_and_gradient(const Batch& batch) {
+/// Computes the mean of the gradients of the batch's parts, without the loss scale. Returns the mean of their losses; 0 where that is
+/// still on the backend (`late`), so that a step waits once, at its end.
+double Trainer::loss_and_gradient(const Batch& batch, bool late) {
   const int64_t parts = settings_.accumulate, n = network_->batch(), size = volume(network_->in());
   double loss = 0;
   for (int64_t part = 0; part < parts; ++part) {
@@ -97,7 +97,7 @@ double Trainer::loss_and_gradient(const Batch& batch) {
       loss += taught_gradient(values, last) / double(parts);
     } else {
       run(last ? "gradient" : "gradient of a part", [&](Ops& ops) { program_.loss_and_gradient(ops, last); });
-      loss += program_.mean_loss() / double(parts);
+      if (!late) loss += program_.mean_loss() / double(parts);
     }
     if (mixed()) lost_ += program_.lost();
   }
@@ -107,11 +107,15 @@ double Trainer::loss_and_gradient(const Batch& batch) {
 double Trainer::step() {
   const Batch* batch = nullptr;
   profile_.time("loader", [&] { batch = &loader_.at(step_); });
-  const double loss = loss_and_gradient(*batch);
-  if (!mixed() && !std::isfinite(loss))
+  const bool late = !mixed() && settings_.accumulate == 1 && teacher_.network == nullptr;
+  double loss = loss_and_gradient(*batch, late);
+  const auto require_finite = [&] {
+    if (mixed() || std::isfinite(loss)) return;
     throw std::runtime_error(
         fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
                     settings_.optimizer.rate));
+  };
+  if (!late) require_finite();
   bool taken = true;
   if (mixed()) {
     const double before = loss_scale_.value();
@@ -128,6 +132,10 @@ double Trainer::step() {
   if (taken) {
     program_.write_rate(schedule_factor(settings_.schedule, double(step_) / double(steps())));
     run("update", [&](Ops& ops) { program_.update(ops); });
+  }
+  if (late) {
+    loss = program_.mean_loss();
+    require_finite();
   }
   ++step_;
   return loss;

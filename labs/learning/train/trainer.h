@@ -64,7 +64,7 @@ class Trainer {
   void learn_from(const Teacher& teacher);
 
   /// Takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
-  /// once, else after kMostSkipped skipped steps in a row.
+  /// once, when the parameters may have moved already, else after kMostSkipped skipped steps in a row.
   double step();
   Evaluation evaluate(const Examples& examples);
 
@@ -92,7 +92,7 @@ class Trainer {
  private:
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
-  double loss_and_gradient(const Batch& batch);
+  double loss_and_gradient(const Batch& batch, bool late);
   double taught_gradient(const float* values, bool last);
   void run(const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, profile_, body); }
 
