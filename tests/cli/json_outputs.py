@@ -191,6 +191,8 @@ def labs():
          "--threads", 2, "--steps", 12, "--out", "half", "--json")
     case("evaluation", [0], "eval", "hash", "built-in", "--downscale", 25, "--plan", "naive", "--json")
     case("splat", [0], "splat", "built-in", "--downscale", 25, "--initial", 200, "--steps", 4, "--plan", "naive", "--json")
+    case("compression", [0], "compress", "hash", "built-in", "--downscale", 25, "--prune", 0.5, "--retrain", 2, "--views", 1, "--plan", "naive",
+         "--out", "fewer.safetensors", "--json")
     picture("photo.png", 32)
     case("image", [0], "fit-image", "photo.png", "--steps", 4, "--plan", "naive", "--json")
     case("experiments", [0], "experiment", "quadratic", "--json")
@@ -205,6 +207,8 @@ def labs():
     picture("digit.png", 28)
     case("predictions", [0], "classify", "--predict", "network", "digit.png", "--json")
     case("prediction", [2], "classify", "--predict", "network", "-", "--json", stdin="digit.png\nnone.png\n", lines=True)
+    case("compression", [0], "compress", "network", "--prune", 0.5, "--keep", "auto", "--train", 60, "--test", 20, "--out",
+         "fewer_of_network.safetensors", "--json")
     case("classifier_evaluation", [0], "classify", "--predict", "network", "--evaluate", "glyphs", "--test", 20, "--json")
 
 
@@ -212,7 +216,7 @@ PARTS = {"quick": quick, "harness": harness, "trials": trials, "labs": labs}
 WRITERS = {  # the part whose cases write a schema
     "list": "quick", "check": "quick", "changes": "quick", "trace": "quick", "trace_counters": "quick", "mutants": "harness",
     "bench": "harness", "step": "harness", "trace_program": "harness", "doctor": "harness", "gate_trials": "trials", "scene": "labs",
-    "training": "labs", "evaluation": "labs", "splat": "labs", "image": "labs", "experiments": "labs", "claims": "labs",
+    "training": "labs", "evaluation": "labs", "splat": "labs", "compression": "labs", "image": "labs", "experiments": "labs", "claims": "labs",
     "classifier": "labs", "predictions": "labs", "prediction": "labs", "classifier_evaluation": "labs",
 }
 

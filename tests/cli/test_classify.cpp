@@ -240,6 +240,21 @@ TEST_F(Classify, CompressedNetworksPredictAndAreSmaller) {
   EXPECT_NE(said.out.find("linear2.weight"), std::string::npos) << said.out;
   EXPECT_LT(fs::file_size(out), 0.1 * double(fs::file_size(folder / "a/model.safetensors")));
   EXPECT_GT(right(out), 0.3);  // chance: 0.1
+  // What is left of a fifth of the weights learns again, and what was left out stays out.
+  const auto accuracies = [&](const std::string& words) {
+    const Said compressed = klab(compress + out + " --prune 0.9 --batch 20 --json" + words);
+    EXPECT_EQ(compressed.code, 0) << compressed.err;
+    return compressed.code == 0 ? nlohmann::json::parse(compressed.out).at("stages")
+                                : nlohmann::json::array();
+  };
+  const auto pruned = accuracies(""), trained = accuracies(" --retrain 60");
+  ASSERT_EQ(pruned.size(), 2U);
+  ASSERT_EQ(trained.size(), 3U);
+  EXPECT_EQ(trained[1].at("name"), "pruned");
+  EXPECT_EQ(trained[1].at("accuracy"), pruned[1].at("accuracy"));
+  EXPECT_LT(trained[2].at("loss").get<double>(), 0.9 * pruned[1].at("loss").get<double>());
+  EXPECT_LE(trained[2].at("not_zero").get<int64_t>(),
+            trained[1].at("not_zero").get<int64_t>() + 1000);  // biases
   const auto refuse = [&](const std::string& words, const std::string& part) {
     fs::remove(folder / "x.safetensors");
     const Said no = klab(compress + (folder / "x.safetensors").string() + " " + words);
@@ -252,6 +267,7 @@ TEST_F(Classify, CompressedNetworksPredictAndAreSmaller) {
   refuse("--distill nonsense", "no model is called nonsense");
   refuse("--prune 0.5 --keep conv1.weight", "is no weight of the network: auto, or some of linear1.weight");
   refuse("--format int8", "--format is for fields");
+  refuse("--distill 24 --retrain 5", "--retrain trains what --prune has left");
   refuse("--distill 8 --keep auto", "give --prune");
   refuse("--distill 8 --plan /nowhere.json", "/nowhere.json");
 }

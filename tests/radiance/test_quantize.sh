@@ -56,6 +56,10 @@ compress half 0.6 6.5 --prune 0.5
 compress half8 0.25 6.5 --prune 0.5 --format int8
 compress whole 0.995 2 --prune 0.3 --keep hash_table,color.2 --format f16
 grep -q '"floats":"hash_table,color.2"' whole.safetensors || fail "does not say what stayed floats"
+compress sparse 0.6 9 --prune 0.6
+sparse=$now
+compress trained 0.6 6 --prune 0.6 --retrain 60
+awk -v a="$sparse" -v b="$now" 'BEGIN { exit !(b > a + 0.5) }' || fail "training what is left gains nothing: $now after $sparse dB"
 compress chosen 0.75 3 --prune 0.5 --keep auto
 grep -q 'compressed alone' chosen.txt || { cat chosen.txt; fail "does not say what each tensor costs"; }
 compress student 0.6 6 --distill width=16,levels=3 --steps 300
@@ -89,6 +93,7 @@ refused 'is stored as int8 already' compress int8.safetensors built-in --prune 0
 refused 'is no tensor of the model: auto, or some of hash_table, density.0' compress run --prune 0.5 --keep density.7 --out x.safetensors
 refused 'the student may take .* bytes' compress run --distill 32 --out x.safetensors
 refused 'unknown key "widht"' compress run --distill widht=8 --out x.safetensors
+refused 'retrain trains what --prune has left' compress run --format int8 --retrain 5 --out x.safetensors
 refused 'is for classifiers' compress run --prune 0.5 --epochs 3 --out x.safetensors
 refused 'does not apply to a field of voxels: its empty cells' compress cells --prune 0.5 --out x.safetensors
 refused 'does not apply to a field of voxels: only hash' compress cells --format int8 --out x.safetensors

@@ -13,6 +13,7 @@ struct CompressOptions {
   std::string data;  // the set that it was trained with; empty: the one it names, if klab makes that itself
   std::filesystem::path out;  // the file to write
   double prune = 0;           // share of each weight's numbers, smallest first; 0: none
+  int64_t retrain = 0;        // steps of training after that, zeros held; 0: none
   std::string
       student;  // a model's name, a line of layers, or the width of one hidden layer; empty: no student
   int64_t epochs = 12;            // of its training
@@ -21,6 +22,7 @@ struct CompressOptions {
   std::vector<std::string> keep;  // weights that stay whole; "auto": by measured loss
   std::string plan = "naive";     // naive, best, or a file
   uint64_t seed = 1;
+  bool json = false;  // print JSON instead of tables
 };
 
 /// Weights whose pruning alone costs more than this share of the examples are kept by "auto".

@@ -34,7 +34,7 @@ std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s, co
 Trainer::Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend)
     : settings_(settings),
       data_(data),
-      scale_(scale_of(data.train)),
+      scale_(settings.scale.value_or(scale_of(data.train))),
       network_(built(data, settings, backend)),
       program_(
           *network_,
@@ -197,6 +197,13 @@ void Trainer::save(const std::filesystem::path& file, std::map<std::string, std:
   program_.show_masters();
   save_network(file, *network_, &program_, words);
   program_.round_masters();
+}
+
+void Trainer::begin_from(const std::filesystem::path& model) {
+  std::map<std::string, std::string> words;
+  load_network(model, *network_, nullptr, {}, words);
+  program_.round_masters();
+  program_.push();
 }
 
 void Trainer::restore(const std::filesystem::path& file, std::map<std::string, std::string>& words) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct TrainerSettings {
   /// Keeps every recompute-th layer's output for the backward and recomputes the others; 1 keeps all.
   int64_t recompute = 1;
   uint64_t seed = 1;
+  std::optional<Scale> scale;  // of the examples' numbers; not given: that of those to learn from
 };
 
 struct Evaluation {
@@ -85,6 +87,8 @@ class Trainer {
 
   /// Saves everything needed to resume without a difference; `words` are stored with it.
   void save(const std::filesystem::path& file, std::map<std::string, std::string> words);
+  /// Takes over the numbers of a model of the same layers, whose moments are at 0. Throws as load_network() does.
+  void begin_from(const std::filesystem::path& model);
   /// Restores a checkpoint. Throws as load_network() does for one of another model, data set, batch size,
   /// seed or optimizer.
   void restore(const std::filesystem::path& file, std::map<std::string, std::string>& words);

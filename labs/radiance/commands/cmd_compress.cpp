@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "harness/cli/command.h"
+#include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/tensor_file.h"
@@ -23,8 +24,9 @@ struct Values {
   std::string model, data, out, distill, format = "f32", plan;
   std::vector<std::string> keep;
   double prune = 0;
-  int64_t steps = 2000, epochs = 12, batch = 64, train = 0, test = 0;
+  int64_t steps = 2000, retrain = 0, epochs = 12, batch = 64, train = 0, test = 0;
   int views = 100000;
+  bool json = false;
   SceneOptions reading;
 };
 
@@ -47,6 +49,7 @@ int compress_classifier(const CLI::App& app, const Values& v) {
                                      .data = v.data,
                                      .out = v.out,
                                      .prune = v.prune,
+                                     .retrain = v.retrain,
                                      .student = v.distill,
                                      .epochs = v.epochs,
                                      .batch = v.batch,
@@ -54,7 +57,8 @@ int compress_classifier(const CLI::App& app, const Values& v) {
                                      .test = v.test,
                                      .keep = v.keep,
                                      .plan = v.plan.empty() ? "naive" : v.plan,
-                                     .seed = settings().seed});
+                                     .seed = settings().seed,
+                                     .json = v.json});
 }
 
 int compress_scene(const CLI::App& app, Values& v, const fs::path& file) {
@@ -78,12 +82,14 @@ int compress_scene(const CLI::App& app, Values& v, const fs::path& file) {
                          .scene = scene,
                          .out = v.out,
                          .prune = v.prune,
+                         .retrain = v.retrain,
                          .student = parts_of(v.distill),
                          .steps = v.steps,
                          .format = storage_named(v.format),
                          .keep = v.keep,
                          .views = v.views,
                          .plan = v.plan.empty() ? "best" : v.plan,
+                         .json = v.json,
                          .reading = v.reading},
                         times);
 }
@@ -109,13 +115,17 @@ KLAB_COMMAND(
          "klab compress RUN --prune 0.5 --out small.safetensors        half of each tensor's numbers become "
          "0 and "
          "are left out\n"
+         "klab compress RUN --prune 0.8 --retrain 500 --out ...        what is left is trained again, and "
+         "makes up "
+         "for it\n"
          "klab compress RUN --distill width=16,levels=8 --out ...      a smaller field learns this one's "
          "pictures\n"
          "klab compress RUN --format int8 --keep auto --out ...        fewer bits, but not where that costs "
          "most\n"
          "klab compress RUN --distill \"conv 4 5, pool, 32, 10\" --out ...   a smaller network learns a "
          "classifier's outputs\n"
-         "A student comes first, then pruning, then the format. Prints bytes and quality before and after. "
+         "A student comes first, then pruning, then training what is left, then the format. Prints bytes and "
+         "quality before and after. "
          "eval, "
          "render and\nclassify --predict take the file as they take the model.",
      .setup = [](CLI::App& app) -> std::function<int()> {
@@ -127,6 +137,9 @@ KLAB_COMMAND(
        constexpr Range kShare{0, 0.99};
        add_number(app, "--prune", v->prune, kShare,
                   "share of each table's entries and each matrix' numbers to leave out, smallest first");
+       constexpr Range kSteps{1, 1e6};
+       add_number(app, "--retrain", v->retrain, kSteps,
+                  "with --prune: steps of training afterwards, in which what was left out stays out");
        app.add_option("--distill", v->distill,
                       "a student's width, settings (width=16,levels=8), or a classifier's layers");
        app.add_option("--format", v->format, "of a hash field's numbers: f16, bf16, int8, int4 or e2m1");
@@ -144,6 +157,7 @@ KLAB_COMMAND(
                       "best, last, naive, or a JSON file (default best, of a classifier naive)");
        add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
        add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
+       add_json(app, v->json, {{"compression", ""}}, "print the result as JSON");
        return [v, &app] { return compress(app, *v); };
      }});
 

@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
 #include "harness/records/atomic_file.h"
+#include "harness/records/json_schema.h"
 #include "harness/records/packed_tensors.h"
 #include "harness/records/trial_file.h"
 #include "harness/report/table.h"
@@ -25,6 +28,8 @@ namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
+
+nlohmann::json finite_or_null(double v) { return std::isfinite(v) ? nlohmann::json(v) : nlohmann::json(); }
 
 /// Scores the stages of a model, a row for each.
 class Stages {
@@ -62,15 +67,24 @@ class Stages {
                 fmt::format("{:.1f} %", 100 * double(bytes) / double(*bytes_)), fmt::format("{:.2f}", s.psnr),
                 fmt::format("{:.2f}", psnr_ - s.psnr), fmt::format("{:.4f}", s.ssim),
                 fmt::format("{:.2f}", 1 / s.seconds)});
+    rows_.push_back({{"name", name},
+                     {"numbers", model.numbers()},
+                     {"not_zero", not_zero},
+                     {"bytes", bytes},
+                     {"psnr", finite_or_null(s.psnr)},
+                     {"ssim", s.ssim},
+                     {"pictures_per_second", 1 / s.seconds}});
     return s.psnr;
   }
   std::string text() const { return table_.text(); }
+  const nlohmann::json& rows() const { return rows_; }
 
  private:
   const CompressOptions& o_;
   CallTimes& times_;
   const Scene& scene_;
   Table table_;
+  nlohmann::json rows_ = nlohmann::json::array();
   std::vector<std::unique_ptr<PictureMaker>> makers_;
   std::optional<int64_t> bytes_;
   double psnr_ = 0;
@@ -142,14 +156,20 @@ std::unique_ptr<FieldModel> compressed_alone(const FieldModel& model, const Comp
   return load_field_model(file.path(), nullptr, Storage::f32);
 }
 
-int64_t bytes_of_file(const FieldModel& model, const CompressOptions& o) {
+/// Returns the bytes of a model's file of floats, zeros left out if there are any.
+int64_t bytes_of_file(const FieldModel& model, CompressOptions o, bool zeros_left_out) {
   const TrialFile file(o.out);
-  model.save(file.path());
+  o.format = Storage::f32;
+  if (zeros_left_out)
+    save(model, o, file.path());
+  else
+    model.save(file.path());
   return int64_t(fs::file_size(file.path()));
 }
 
-/// Chooses the tensors whose compression alone costs more than kSensitive; prints what each costs.
-std::vector<std::string> sensitive(const FieldModel& model, const CompressOptions& o, Stages& stages) {
+/// Chooses the tensors whose compression alone costs more than kSensitive; prints what each costs, or adds it to `tensors`.
+std::vector<std::string> sensitive(const FieldModel& model, const CompressOptions& o, Stages& stages,
+                                   nlohmann::json& tensors) {
   const double whole = stages.score(model).psnr;
   Table table({{"compressed alone"}, {"dB lost", Column::Kind::right}, {""}});
   std::vector<std::string> list;
@@ -158,8 +178,9 @@ std::vector<std::string> sensitive(const FieldModel& model, const CompressOption
     const double lost = whole - stages.score(*compressed_alone(model, o, t.name)).psnr;
     if (lost > kSensitive) list.push_back(t.name);
     table.add({t.name, fmt::format("{:.3f}", lost), lost > kSensitive ? "kept" : ""});
+    tensors.push_back({{"name", t.name}, {"lost", finite_or_null(lost)}, {"kept", lost > kSensitive}});
   }
-  fmt::print("{}\n", table.text());
+  if (!o.json) fmt::print("{}\n", table.text());
   return list;
 }
 
@@ -176,6 +197,9 @@ void require_applies(const CompressOptions& o, const FieldModel& model) {
   if (o.format != Storage::f32 && field != "hash")
     refuse("--format",
            "only hash fields are stored in fewer bits; eval and render --precision hold others so");
+  if (o.retrain > 0 && o.prune == 0)
+    throw std::invalid_argument(
+        "--retrain trains what --prune has left: give that, or --steps for a student");
   if (!o.keep.empty() && o.prune == 0 && o.format == Storage::f32)
     throw std::invalid_argument("--keep says what --prune and --format leave alone: give one of them");
   std::vector<std::string> names;
@@ -212,7 +236,7 @@ int compress_field(CompressOptions o, CallTimes& times) {
   const auto interrupted = [&] {
     if (!stop_requested) return false;
     stop_heeded();
-    fmt::print("interrupted: nothing written\n");
+    fmt::print(stderr, "interrupted: nothing written\n");
     return true;
   };
   Stages stages(o, times, scene);
@@ -226,20 +250,38 @@ int compress_field(CompressOptions o, CallTimes& times) {
     student = learn(settings, taught, plan, o.reading.seed, o.steps);
     if (student == nullptr) return interrupted(), 130;
     if (o.prune > 0 || o.format != Storage::f32)
-      stages.add("student", *student, not_zero(*student), bytes_of_file(*student, o));
+      stages.add("student", *student, not_zero(*student), bytes_of_file(*student, o, false));
   }
   const FieldModel& whole = student ? *student : *teacher;
   std::unique_ptr<FieldModel> pruned;
-  if (o.keep == std::vector<std::string>{"auto"}) o.keep = sensitive(whole, o, stages);
+  nlohmann::json tensors = nlohmann::json::array();
+  if (o.keep == std::vector<std::string>{"auto"}) o.keep = sensitive(whole, o, stages, tensors);
   if (interrupted()) return 130;
   if (o.prune > 0) {
     pruned = copy_of(whole);
     prune(*pruned, o);
   }
+  if (o.retrain > 0) {
+    stages.add("pruned", *pruned, not_zero(*pruned), bytes_of_file(*pruned, o, true));
+    const Plan plan = Plan::named(o.plan, run_calls(settings, scene.cascades, "cpu"), times);
+    pruned = retrain(*pruned, scene, plan, o.reading.seed, o.retrain);
+    if (pruned == nullptr) return interrupted(), 130;
+  }
   const FieldModel& result = pruned ? *pruned : whole;
   save(result, o, o.out);
   const auto written = load_field_model(o.out, nullptr, load_precision("", o.out));
   stages.add("after", *written, not_zero(result), int64_t(fs::file_size(o.out)));
+  if (o.json) {
+    nlohmann::json result = {{"model", o.model.string()},
+                             {"data", o.scene},
+                             {"written", o.out.string()},
+                             {"examples", std::min(scene.test.size(), size_t(o.views))},
+                             {"kept", o.keep},
+                             {"stages", stages.rows()}};
+    if (!tensors.empty()) result["tensors"] = tensors;
+    fmt::print("{}\n", with_schema("compression", result).dump(2));
+    return 0;
+  }
   fmt::print("{}\n{} test views of {}, each model as it is read from its file\nwritten   {}\n", stages.text(),
              std::min(scene.test.size(), size_t(o.views)), o.scene, o.out.string());
   return 0;

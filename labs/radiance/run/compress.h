@@ -16,12 +16,14 @@ struct CompressOptions {
   std::string scene;                 // the one that it was trained on
   std::filesystem::path out;         // the file to write
   double prune = 0;                  // share of each tensor's numbers, smallest first; 0: none
+  int64_t retrain = 0;               // steps of training after that, zeros held; 0: none
   std::vector<std::string> student;  // settings that differ from the teacher's; empty: no student
   int64_t steps = 2000;              // of its training
   Storage format = Storage::f32;     // of the file
   std::vector<std::string> keep;     // tensors that stay whole and floats; "auto": by measured loss
   int views = 100000;                // test views to score
   std::string plan = "best";         // "best", "last", "naive" or a file
+  bool json = false;                 // print JSON instead of tables
   SceneOptions reading;
 };
 

@@ -10,6 +10,7 @@
 #include "harness/report/table.h"
 #include "labs/radiance/run/settings_matrix.h"
 #include "labs/radiance/run/stop.h"
+#include "labs/radiance/train/frequency_trainer.h"
 
 namespace klab {
 namespace {
@@ -90,6 +91,56 @@ std::unique_ptr<FieldModel> learn(const FieldSettings& settings, const Scene& sc
     if (step % 16 == 0) progress.show(fmt::format("student   step {} of {}", step, steps));
   }
   return trained_model(settings, *trainer);
+}
+
+std::unique_ptr<FieldModel> retrain(const FieldModel& pruned, const Scene& scene, const Plan& plan,
+                                    uint64_t seed, int64_t steps) {
+  constexpr double kRates = 0.1;  // of the training's: the field has learned already
+  const FieldSettings settings = settings_of(pruned);
+  const Model* hash = pruned.as_hash();
+  const FrequencyModel* frequency = pruned.as_frequency();
+  if (hash == nullptr && frequency == nullptr)
+    throw std::invalid_argument("--retrain does not apply to a field of " + pruned.field() +
+                                ": nothing of it is left out by --prune");
+  if (hash != nullptr && hash->config.table == "adaptive")
+    throw std::invalid_argument(
+        "--retrain does not apply to an adaptive table, whose levels change while it trains: leave it out");
+  const BackendChoice place = backend_named("cpu");
+  require_memory(trainer_bytes(settings, scene, place), "training what is left", remedy_of(settings));
+  const auto trainer = make_trainer(settings, scene, plan, seed, place);
+  trainer->scale_rates(kRates);
+  const auto keep_zeros = [&](const FrequencyModel& model) {
+    const std::vector<TensorView> from = frequency->tensors(), to = model.tensors();
+    for (size_t t = 0; t < to.size(); ++t) {
+      if (to[t].shape.size() != 2) continue;
+      const float* kept = static_cast<const float*>(from[t].data);
+      float* own = static_cast<float*>(const_cast<void*>(to[t].data));
+      for (int64_t i = 0; i < to[t].shape[0] * to[t].shape[1]; ++i)
+        if (kept[i] == 0) own[i] = 0;
+    }
+  };
+  if (hash != nullptr)
+    static_cast<Trainer&>(*trainer).begin_from(*hash);
+  else
+    static_cast<FrequencyTrainer&>(*trainer).begin_from(*frequency);
+  Progress progress;
+  for (int64_t step = 0; step < steps; ++step) {
+    if (stop_requested) return nullptr;
+    trainer->step(double(step) / double(steps));
+    if (hash != nullptr)
+      static_cast<Trainer&>(*trainer).keep_zeros_of(*hash);
+    else
+      keep_zeros(static_cast<FrequencyTrainer&>(*trainer).model());
+    if (step % 16 == 0) progress.show(fmt::format("retrain   step {} of {}", step, steps));
+  }
+  std::unique_ptr<FieldModel> model = trained_model(settings, *trainer);
+  if (hash == nullptr) return model;
+  // Averages have numbers of within a step.
+  const Model* averaged = model->as_hash();
+  for (const Part part : kParts)
+    for (int64_t i = 0; i < averaged->of(part).size(); ++i)
+      if (hash->of(part)[i] == 0) averaged->of(part)[i] = 0;
+  return model;
 }
 
 }  // namespace klab

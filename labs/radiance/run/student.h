@@ -1,6 +1,7 @@
-// Distillation: a field with fewer numbers learns the pictures that a trained field makes from the training cameras.
+// Training of smaller models. Distillation: a field with fewer numbers learns the pictures that a trained field makes from the training cameras.
 //
-// (G. Hinton, O. Vinyals, J. Dean, "Distilling the Knowledge in a Neural Network", 2015, for classifiers.)
+// (G. Hinton, O. Vinyals, J. Dean, "Distilling the Knowledge in a Neural Network", 2015, for classifiers.) Retraining: what is left of a
+// pruned field makes up for what is not (S. Han and others, "Learning both Weights and Connections for Efficient Neural Networks", 2015).
 #pragma once
 
 #include <functional>
@@ -26,5 +27,11 @@ Scene as_seen_by(const std::function<Picture(const Camera&)>& render, bool black
 /// Makes `steps` steps on a scene and returns the model; null once a signal asked for the end. `plan` has the calls of training.
 std::unique_ptr<FieldModel> learn(const FieldSettings& settings, const Scene& scene, const Plan& plan,
                                   uint64_t seed, int64_t steps);
+
+/// Trains a field of which numbers were left out, `steps` steps at a tenth of its learning rates: numbers of its matrices and tables
+/// that are 0 stay 0. Null once a signal asked for the end. Throws std::invalid_argument for a field whose numbers cannot be held, and
+/// an adaptive table.
+std::unique_ptr<FieldModel> retrain(const FieldModel& pruned, const Scene& scene, const Plan& plan,
+                                    uint64_t seed, int64_t steps);
 
 }  // namespace klab

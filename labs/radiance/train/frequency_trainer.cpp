@@ -166,6 +166,10 @@ double FrequencyTrainer::shared_loss_and_gradient() {
   return sums[0] / double(share_.parts);
 }
 
+void FrequencyTrainer::begin_from(const FrequencyModel& model) {
+  for (size_t k = 0; k < 2; ++k) std::ranges::copy(model.parameters[k], model_.parameters[k].begin());
+}
+
 std::vector<std::span<const float>> FrequencyTrainer::parameters() const {
   std::vector<std::span<const float>> all;
   for (const Array<float>& p : model_.parameters) all.emplace_back(p.data(), size_t(p.size()));

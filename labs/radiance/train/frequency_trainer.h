@@ -37,6 +37,8 @@ class FrequencyTrainer : public FieldTrainer {
   std::vector<std::span<const float>> parameters() const override;
   Array<float>& gradient(size_t network) { return moments_[network].gradient; }
   FrequencyModel& model() { return model_; }
+  /// Takes over the numbers of a model of the same config in place of the initial ones.
+  void begin_from(const FrequencyModel& model);
   const FrequencyModel& model() const { return model_; }
 
   static int64_t bytes_of(const FrequencyConfig& config);

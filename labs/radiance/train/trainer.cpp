@@ -132,6 +132,30 @@ Array<float>& Trainer::gradient(Part part) {
   return moments_[size_t(part)].gradient;
 }
 
+void Trainer::begin_from(const Model& model) {
+  memory_->pull();
+  for (const Part part : kParts) std::ranges::copy(model.of(part), model_.of(part).begin());
+  std::ranges::copy(model.occupancy, model_.occupancy.begin());
+  // Cells that are occupied stay so until the field says otherwise: they are as dense as they must be.
+  const std::span<float> values = occupancy_.values();
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] >= 0)
+      values[i] = model.occupancy[int64_t(i / 8)] >> (i % 8) & 1 ? float(config_.grid_threshold) : 0;
+  memory_->push();
+  const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
+  memory_->write(programs_->occupied, &occupied, sizeof occupied);
+}
+
+void Trainer::keep_zeros_of(const Model& model) {
+  memory_->pull();
+  for (const Part part : kParts) {
+    const Array<float>&kept = model.of(part), &own = model_.of(part);
+    for (int64_t i = 0; i < own.size(); ++i)
+      if (kept[i] == 0) own[i] = 0;
+  }
+  memory_->push();
+}
+
 void Trainer::move(Part part, const std::vector<float>& direction, double times) {
   memory_->pull();
   const Array<float>& parameters = model_.of(part);

@@ -76,6 +76,11 @@ class Trainer : public FieldTrainer {
   /// Adds a multiple of a direction to the parameters of a part.
   void move(Part part, const std::vector<float>& direction, double times);
 
+  /// Takes over the numbers and the grid of a model of the same config, whose table is fixed, in place of the initial ones.
+  void begin_from(const Model& model);
+  /// Sets parameters to 0 where a model of the same config has 0. Averages keep what they have.
+  void keep_zeros_of(const Model& model);
+
   /// Continues with other variants; the model stays.
   void use(const Plan& plan);
 
