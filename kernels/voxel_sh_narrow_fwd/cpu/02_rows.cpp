@@ -22,16 +22,7 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/common/voxels/02_rows-inl.h"
 
-/// How a row lies in vectors.
-template <int kBasis, int64_t kFormat>
-struct RowOf {
-  static constexpr int64_t kBytes = kFormat == narrow_format::int8 ? 1 : 2, kNumbers = 3 * kBasis,
-                           kLanes = int64_t(hn::MaxLanes(Tag())), kVectors = (kNumbers + kLanes - 1) / kLanes;
-  /// The first number of vector v: the last vector ends with the row, if the row is as long as one.
-  static constexpr int64_t first(int64_t v) {
-    return std::max<int64_t>(0, std::min(v * kLanes, kNumbers - kLanes));
-  }
-};
+#include "kernels/voxel_sh_narrow_fwd/cpu/02_rows-inl.h"
 
 /// The inputs of the logistic function for the colors of one point.
 template <int kBasis, int64_t kFormat>
@@ -59,20 +50,6 @@ HWY_INLINE void colors(const VoxelShNarrowFwd::Args<float>& x, const VoxelCorner
   if constexpr (kFormat == narrow_format::int8)
     for (int64_t k = 0; k < R::kNumbers; ++k) number[k] *= x.factors[k];
   sum_harmonics<kBasis>(number, x.directions, x.shape.n, i, x.rgb);
-}
-
-/// Prefetches the lines of a row.
-template <int kBasis, int64_t kFormat>
-HWY_INLINE void prefetch_row(const VoxelShNarrowFwd::Args<float>& x, int64_t row) {
-  using R = RowOf<kBasis, kFormat>;
-  __builtin_prefetch(x.density + row);
-  const auto* table = kFormat == narrow_format::int8 ? reinterpret_cast<const char*>(x.bytes)
-                                                     : reinterpret_cast<const char*>(x.halves);
-  constexpr int64_t kRow = R::kNumbers * R::kBytes;
-  if constexpr (kRow > 0) {
-    __builtin_prefetch(table + row * kRow);
-    __builtin_prefetch(table + row * kRow + kRow - 1);
-  }
 }
 
 template <int kBasis, int64_t kFormat>
