@@ -36,7 +36,9 @@ awk -v a="$(size f16.safetensors)" -v b="$(size int8.safetensors)" 'BEGIN { exit
 # One table of all, with rows.
 "$klab" compare-formats run built-in --downscale 12 --views 2 --threads 2 --out all >all.txt 2>&1 || { cat all.txt; fail "no table"; }
 [[ $(wc -l <all/formats.csv) == 7 ]] || { cat all/formats.csv; fail "not a row for each format"; }
-grep -q '^format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,views$' all/formats.csv || fail "other columns"
+grep -q '^format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,views,over_f32,at_most$' all/formats.csv || fail "other columns"
+awk -F, 'NR == 2 { exit !($10 == 1 && $11 == 1) }' all/formats.csv || fail "floats are not as fast as floats"
+awk -F, '$3 == "int8" { exit !($11 > 1.05 && $11 < 100 && $10 > 0.05) }' all/formats.csv || { cat all/formats.csv; fail "no bound of what fewer bits gain"; }
 [[ -s all/formats.html && -s all/view_int8.png ]] || fail "no page of the comparison"
 cmp all/model_int8.safetensors int8.safetensors || fail "the table's int8 is not that of klab quantize"
 

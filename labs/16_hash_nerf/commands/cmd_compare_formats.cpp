@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
@@ -119,8 +120,22 @@ double frames_per_second(std::vector<double> seconds) {
   return 1 / *middle;
 }
 
-const std::vector<std::string> kHeads = {"format", "memory",   "file",     "of f32",  "held",
-                                         "of f32", "frames/s", "PSNR, dB", "dB lost", "SSIM"};
+/// Speed over floats: the median over the views, which all formats draw one after the other.
+double over_floats(const Row& row, const Row& floats) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < row.seconds.size(); ++i) ratios.push_back(floats.seconds[i] / row.seconds[i]);
+  return 1 / frames_per_second(ratios);
+}
+
+/// The most that fewer bits could gain, by the shares of time of the pictures in floats; 1 for a row whose numbers are floats.
+double at_most(const Row& row, const Row& floats) {
+  if (row.model->precision() == Storage::f32) return 1;
+  return most_gained(floats.maker->profile(),
+                     std::accumulate(floats.seconds.begin(), floats.seconds.end(), 0.0));
+}
+
+const std::vector<std::string> kHeads = {"format",   "memory",   "file",    "of f32",   "held",    "of f32",
+                                         "frames/s", "over f32", "at most", "PSNR, dB", "dB lost", "SSIM"};
 
 std::vector<std::string> cells_of(const Row& row, const Row& floats) {
   return {row.format,
@@ -130,18 +145,22 @@ std::vector<std::string> cells_of(const Row& row, const Row& floats) {
           fmt::format("{:.0f}", row.held),
           fmt::format("{:.1f} %", 100 * row.held / floats.held),
           fmt::format("{:.2f}", frames_per_second(row.seconds)),
+          fmt::format("{:.2f}x", over_floats(row, floats)),
+          fmt::format("{:.2f}x", at_most(row, floats)),
           fmt::format("{:.3f}", row.psnr),
           fmt::format("{:.3f}", floats.psnr - row.psnr),
           fmt::format("{:.4f}", row.ssim)};
 }
 
 void write_rows(const fs::path& file, const std::vector<Row>& rows, size_t views) {
-  std::string text = "format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,views\n";
+  std::string text =
+      "format,bytes,memory,held_bytes,frames_per_second,psnr,db_lost,ssim,views,over_f32,at_most\n";
   for (const Row& row : rows)
-    text += fmt::format("{},{},{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{}\n", row.format,
-                        row.bytes > 0 ? fmt::format("{:.0f}", row.bytes) : "",
-                        name_of(row.model->precision()), row.held, frames_per_second(row.seconds), row.psnr,
-                        rows.front().psnr - row.psnr, row.ssim, views);
+    text +=
+        fmt::format("{},{},{},{:.0f},{:.4f},{:.4f},{:.4f},{:.5f},{},{:.4f},{:.4f}\n", row.format,
+                    row.bytes > 0 ? fmt::format("{:.0f}", row.bytes) : "", name_of(row.model->precision()),
+                    row.held, frames_per_second(row.seconds), row.psnr, rows.front().psnr - row.psnr,
+                    row.ssim, views, over_floats(row, rows.front()), at_most(row, rows.front()));
   write_file(file, text);
 }
 
@@ -213,7 +232,8 @@ int compare(Values& v) {
   write_rows(fs::path(v.out) / "formats.csv", rows, scene.test.size());
   write_page(v, cells, rows);
   fmt::print(
-      "{}\n{} test views of {}, view by view in all formats; held: bytes of tables and weights in memory\n"
+      "{}\n{} test views of {}, view by view in all formats; held: bytes of tables and weights in memory; "
+      "at most: if reading and multiplying them took no time\n"
       "written   {}\n",
       table.text(), scene.test.size(), v.scene, (fs::path(v.out) / "formats.csv").string());
   return exit_ok;

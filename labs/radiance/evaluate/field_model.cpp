@@ -37,6 +37,12 @@ FrequencyConfig in_pieces(FrequencyConfig config, int64_t pixels) {
   return config;
 }
 
+template <class Renderer>
+PictureSource source_of(const std::shared_ptr<Renderer>& renderer) {
+  return {[renderer](const Camera& camera) { return renderer->render(camera); },
+          [renderer]() -> const Profile& { return renderer->profile(); }};
+}
+
 class HashField : public FieldModel {
  public:
   explicit HashField(Model model) : model_(std::move(model)) {}
@@ -75,16 +81,15 @@ class HashField : public FieldModel {
     return where.ladder == "cpu" ? Renderer::bytes_of(model_.config, pixels)
                                  : ListRenderer::bytes_of(model_, in_pieces(where, pixels));
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
-                                                 int64_t pixels) const override {
+  PictureSource renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
     if (where.ladder == "cpu") {
       const auto renderer = std::make_shared<Renderer>(model_, plan, pixels);
-      return [renderer](const Camera& camera) { return renderer->render(camera); };
+      return source_of(renderer);
     }
     const BackendChoice pieces = in_pieces(where, pixels);
     require_room(where.backend, ListRenderer::bytes_of(model_, pieces), "rendering", "take a smaller model");
     const auto renderer = std::make_shared<ListRenderer>(model_, plan, pieces);
-    return [renderer](const Camera& camera) { return renderer->render(camera); };
+    return source_of(renderer);
   }
 
  private:
@@ -122,10 +127,9 @@ class VoxelField : public FieldModel {
     clear_outside(box, middles, {model_.occupancy.data(), size_t(model_.occupancy.size())});
     return true;
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
-                                                 int64_t pixels) const override {
+  PictureSource renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
     const auto renderer = std::make_shared<VoxelRenderer>(model_, plan, in_pieces(where, pixels));
-    return [renderer](const Camera& camera) { return renderer->render(camera); };
+    return source_of(renderer);
   }
 
  private:
@@ -153,10 +157,9 @@ class FrequencyField : public FieldModel {
   int64_t piece_bytes(const BackendChoice&, int64_t pixels) const override {
     return FrequencyLooks::bytes_of(in_pieces(model_.config, pixels));
   }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
-                                                 int64_t pixels) const override {
+  PictureSource renderer(const Plan& plan, const BackendChoice&, int64_t pixels) const override {
     const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan, in_pieces(model_.config, pixels));
-    return [renderer](const Camera& camera) { return renderer->render(camera); };
+    return source_of(renderer);
   }
 
  private:

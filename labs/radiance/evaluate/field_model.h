@@ -17,6 +17,13 @@ namespace klab {
 
 struct GaussianModel;
 
+/// Makes pictures of a model, and knows what the calls of its ops took.
+struct PictureSource {
+  std::function<Picture(const Camera&)> make;
+  std::function<const Profile&()> profile;  // of all pictures so far
+  Picture operator()(const Camera& camera) const { return make(camera); }
+};
+
 class FieldModel {
  public:
   virtual ~FieldModel() = default;
@@ -35,10 +42,9 @@ class FieldModel {
   /// Returns the memory that drawing `pixels` at a time takes: on the processor on top of the model, on another backend its copy
   /// included. 0: the field draws a picture as a whole.
   virtual int64_t piece_bytes(const BackendChoice& where, int64_t pixels) const = 0;
-  /// Returns a function that makes pictures while this object lives, `pixels` at a time if the field supports
+  /// Returns what makes pictures while this object lives, `pixels` at a time if the field supports
   /// that. Throws std::runtime_error or std::bad_alloc if the backend has too little memory.
-  virtual std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice& where,
-                                                         int64_t pixels) const = 0;
+  virtual PictureSource renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const = 0;
   /// Returns the model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null for
   /// other fields.
   virtual const Model* as_hash() const { return nullptr; }

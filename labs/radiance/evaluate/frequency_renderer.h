@@ -17,6 +17,7 @@ class FrequencyRenderer {
   FrequencyRenderer(const FrequencyModel& model, Plan plan)
       : FrequencyRenderer(model, std::move(plan), model.config) {}
   Picture render(const Camera& camera);
+  const Profile& profile() const { return profile_; }
 
  private:
   const FrequencyModel& model_;

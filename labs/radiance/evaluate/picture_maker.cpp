@@ -15,6 +15,6 @@ PictureMaker::PictureMaker(const FieldModel& model, const std::string& plan, con
                            CallTimes& times, const std::optional<Plan>& given, int64_t pixels)
     : plan_(given ? *given
                   : Plan::named(plan, model.picture_calls(where), times, where.ladder, picture_unit(model))),
-      render_(model.renderer(plan_, where, pixels)) {}
+      source_(model.renderer(plan_, where, pixels)) {}
 
 }  // namespace klab

@@ -23,13 +23,15 @@ class PictureMaker {
   PictureMaker(const FieldModel& model, const std::string& plan, const BackendChoice& where, CallTimes& times,
                const std::optional<Plan>& given = {}, int64_t pixels = Renderer::kRays);
 
-  std::function<Picture(const Camera&)> render() const { return render_; }
+  std::function<Picture(const Camera&)> render() const { return source_.make; }
+  /// Seconds of the ops of all pictures so far.
+  const Profile& profile() const { return source_.profile(); }
   /// The variant chosen for each op.
   const Plan& plan() const { return plan_; }
 
  private:
   Plan plan_;
-  std::function<Picture(const Camera&)> render_;
+  PictureSource source_;
 };
 
 }  // namespace klab

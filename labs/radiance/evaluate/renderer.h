@@ -30,6 +30,7 @@ class Renderer {
   /// The model must outlive it. Computes `pixels` at a time: fewer take less memory and more calls.
   Renderer(const Model& model, Plan plan, int64_t pixels = kRays);
   Picture render(const Camera& camera);
+  const Profile& profile() const { return profile_; }
 
   /// Returns a picture without pixels, for draw().
   static Picture empty_picture(const Camera& camera);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/bytes.h"
@@ -32,6 +35,18 @@ PieceOptions piece_options(const std::string& batch, const std::string& memory) 
     throw std::invalid_argument(std::string("--memory ") + e.what());
   }
   return options;
+}
+
+double most_gained(const Profile& pictures, double seconds) {
+  static constexpr std::array<std::string_view, 5> kReaders = {"hashgrid_fwd", "hashtable_fwd", "mlp_fwd",
+                                                               "voxel_sh_fwd", "matmul"};
+  double reading = 0;
+  for (const auto& [stage, took] : pictures.seconds()) {
+    const auto calls = pictures.calls().find(stage);
+    const std::string& op = calls == pictures.calls().end() ? stage : calls->second.op;
+    if (std::ranges::find(kReaders, op) != kReaders.end()) reading += took;
+  }
+  return seconds / std::max(seconds - reading, 1e-3 * seconds);
 }
 
 std::string held_text(const FieldModel& model, const Plan& plan) {

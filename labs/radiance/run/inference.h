@@ -21,6 +21,10 @@ inline constexpr const char* kMemoryHelp =
 /// Returns the settings of these options; empty texts are the defaults. Throws std::invalid_argument naming the option.
 PieceOptions piece_options(const std::string& batch, const std::string& memory);
 
+/// Returns how many times as fast pictures could be at most in fewer bits: if the calls that read tables or weights took no time.
+/// `pictures` is a profile of pictures in floats that took `seconds` in all; 1 if it has no such call.
+double most_gained(const Profile& pictures, double seconds);
+
 /// Returns a line for the user: bytes held, those of floats, and which products have factors of 16 bits. Empty for floats.
 std::string held_text(const FieldModel& model, const Plan& plan);
 

@@ -45,17 +45,17 @@ class GaussianField : public FieldModel {
     return true;
   }
   int64_t piece_bytes(const BackendChoice&, int64_t) const override { return 0; }
-  std::function<Picture(const Camera&)> renderer(const Plan& plan, const BackendChoice&,
-                                                 int64_t) const override {
+  PictureSource renderer(const Plan& plan, const BackendChoice&, int64_t) const override {
     const auto painter = std::make_shared<Painter>(plan);
     const float level = model_.placement.black ? 0.0F : 1.0F;
-    return [this, painter, level](const Camera& camera) {
-      const float background[3] = {level, level, level};
-      painter->draw(model_.set, model_.set.degree, camera, background);
-      Picture picture = painter->picture();
-      if (depth_asked_) painter->add_depth(model_.set, picture);
-      return picture;
-    };
+    return {[this, painter, level](const Camera& camera) {
+              const float background[3] = {level, level, level};
+              painter->draw(model_.set, model_.set.degree, camera, background);
+              Picture picture = painter->picture();
+              if (depth_asked_) painter->add_depth(model_.set, picture);
+              return picture;
+            },
+            [painter]() -> const Profile& { return painter->profile(); }};
   }
 
  private:
