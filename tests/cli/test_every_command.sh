@@ -90,6 +90,8 @@ try 0 'resumed' train --resume run --steps 30 --threads 2
 try 0 'PSNR' eval run built-in --downscale 25 --plan naive
 try 0 '' render run --plan naive --size 16 --orbit 2 --depth --out orbit
 try 2 '' render run --size 0 --out none
+try 0 'reuse .* of the pixels drawn' render run --plan naive --size 32 --orbit 5 --reuse 3 --out orbit
+try 2 'reuse shares work' render run --reuse --out none
 try 0 'path.json' render run --plan naive --size 16 --orbit 2 --save-path path.json --mp4 film.mp4 --out orbit
 try 0 'page.html' export run --plan naive --html page.html --small --cells 16
 try "0 2" 'mesh.glb\|give --level' export run --plan naive --mesh mesh.glb --points points.ply --number 50 --resolution 12 --level 1

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
@@ -14,9 +15,12 @@
 #include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
+#include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/evaluate/picture_queue.h"
+#include "labs/radiance/evaluate/reuse.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/folder.h"
@@ -35,7 +39,8 @@ struct RenderValues {
   std::string model, scene, path, mp4, saved_path, out = "render", plan = "best", backend = "cpu";
   std::string precision, batch, memory;
   SceneOptions reading;
-  int view = -1;
+  int view = -1, train_view = -1;
+  int reuse = 0;  // pictures from one that is drawn whole to the next; 0: all are drawn whole
   int orbit = 0, size = 400;
   double height = 0.5, distance = 1.35, fov = 40;
   bool depth = false, in_turn = false, sized = false, default_plan = false;
@@ -174,10 +179,12 @@ void require_outputs(const RenderValues& v) {
 }
 
 /// Whether a command draws one picture, which no queue makes faster.
-bool one_picture(const RenderValues& v) { return v.view >= 0 || (v.orbit <= 1 && v.path.empty()); }
+bool one_picture(const RenderValues& v) {
+  return v.view >= 0 || v.train_view >= 0 || (v.orbit <= 1 && v.path.empty());
+}
 
 /// Draws all pictures through one queue; after an allocation has failed, those that are left with smaller pieces.
-void draw_queued(PiecewisePictures& pictures, const Model& model, const Plan& plan,
+void draw_queued(PiecewisePictures& pictures, const FieldModel& model, const Plan& plan,
                  const std::vector<Camera>& cameras, int workers,
                  const std::function<void(size_t, const Picture&)>& save) {
   std::vector<char> done(cameras.size(), 0);
@@ -194,11 +201,55 @@ void draw_queued(PiecewisePictures& pictures, const Model& model, const Plan& pl
   });
 }
 
+/// Draws a path of cameras that take over what an earlier one shows, and says how far pictures are from drawn ones.
+void draw_reusing(const RenderValues& v, const std::function<Picture(const Camera&)>& draw,
+                  const std::vector<Camera>& cameras,
+                  const std::function<void(size_t, const Picture&)>& save) {
+  ReusedPictures pictures(draw, v.reuse);
+  const size_t every = size_t(v.reuse), count = cameras.size();
+  std::map<size_t, Picture> compared;  // the last before a whole one, at three places of the path
+  for (const size_t place : {1U, 3U, 5U})
+    if (const size_t i = std::min(count * place / 6 / every * every + every, count) - 1; i % every != 0)
+      compared.try_emplace(i);
+  for (size_t i = 0; i < count; ++i) {
+    const Picture picture = pictures.next(cameras[i]);
+    save(i, picture);
+    if (const auto at = compared.find(i); at != compared.end()) at->second = picture;
+  }
+  fmt::print(
+      "reuse     {:.1f} % of the pixels drawn, the others taken over; one picture in {} is drawn whole\n",
+      100 * pictures.drawn_share(), v.reuse);
+  for (const auto& [i, picture] : compared)
+    fmt::print("reuse     picture {} is {:.1f} dB from a drawn one\n", i,
+               psnr(picture.rgb, draw(cameras[i]).rgb));
+}
+
+/// Draws a view that the field was trained on, and next to it what it was trained on.
+void draw_train_view(const RenderValues& v, const std::function<Picture(const Camera&)>& draw, bool black) {
+  const Scene scene = load_scene(v.scene, v.reading);
+  if (v.train_view >= int(scene.train.size()))
+    throw std::invalid_argument(
+        fmt::format("--train-view {}: the scene has {} training views, counted from 0", v.train_view,
+                    scene.train.size()));
+  const View& view = scene.train[size_t(v.train_view)];
+  const Picture picture = draw(view.camera);
+  const fs::path file = fs::path(v.out) / fmt::format("train_{:04}.png", v.train_view),
+                 both = fs::path(v.out) / fmt::format("train_{:04}_compared.png", v.train_view);
+  save_picture(v, picture, file);
+  save_comparison(both, view, picture, black);
+  fmt::print("{}\n{}, the true picture to the right\n{}: PSNR {:.2f} dB on a view that it was trained on\n",
+             file.string(), both.string(), view.name, psnr(picture.rgb, ground_truth(view, black)));
+}
+
 int render(const RenderValues& v) {
   require_outputs(v);
+  if (v.reuse > 0 && one_picture(v))
+    throw std::invalid_argument("--reuse shares work between pictures: give --orbit 120, or --path");
+  if (v.reuse > 0 && Ranks::here().size() > 1)
+    throw std::invalid_argument("--reuse follows a path in one process: leave it out, or start one process");
   const fs::path model_path = model_file(v.model);
   const auto loaded = load_model(v, model_path);
-  if (v.depth) loaded->ask_for_depth();
+  if (v.depth || v.reuse > 0) loaded->ask_for_depth();
   const FieldModel& model = *loaded;
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
@@ -208,7 +259,7 @@ int render(const RenderValues& v) {
   const Plan plan = picture_plan_of_all(ranks, v.plan, model, where, times);
   if (ranks.first()) fmt::print("{}", held_text(model, plan));
   const int workers = omp_get_max_threads();
-  const bool queued = where.ladder == "cpu" && !v.in_turn && model.as_hash() != nullptr && !one_picture(v);
+  const bool queued = where.ladder == "cpu" && !v.in_turn && v.reuse == 0 && !one_picture(v);
   PieceOptions pieces = piece_options(v.batch, v.memory);
   if (queued) pieces.memory /= workers;  // each draws pieces of its own
   PiecewisePictures pictures(model, plan, where, pieces, [&](const std::string& text) {
@@ -217,6 +268,10 @@ int render(const RenderValues& v) {
   const auto picture_of = [&](const Camera& camera) { return pictures.draw(camera); };
   const fs::path folder = v.out;
   make_folder(folder);
+  if (v.train_view >= 0) {
+    if (ranks.first()) draw_train_view(v, picture_of, model.placement().black);
+    return exit_ok;
+  }
   if (v.view >= 0) {
     if (!ranks.first()) return exit_ok;  // one picture is made by one process
     const Scene scene = load_scene(v.scene, v.reading);
@@ -241,11 +296,14 @@ int render(const RenderValues& v) {
     save_picture(v, picture, file);
     fmt::print("{}\n", file.string());
   };
-  const bool in_turn = !queued || frames == 1;
-  if (in_turn)
+  // A queue of whole pictures needs one for each thread.
+  const bool in_turn = !queued || frames == 1 || (model.as_hash() == nullptr && frames < workers);
+  if (v.reuse > 0)
+    draw_reusing(v, picture_of, cameras, save);
+  else if (in_turn)
     for (size_t i = 0; i < cameras.size(); ++i) save(i, picture_of(cameras[i]));
   else if (!cameras.empty())
-    draw_queued(pictures, *model.as_hash(), plan, cameras, workers, save);
+    draw_queued(pictures, model, plan, cameras, workers, save);
   ranks.wait_for_all();
   if (!ranks.first()) return exit_ok;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -274,30 +332,49 @@ std::function<int()> setup_render(CLI::App& app) {
                              "the video's name (default: in --out; without ffmpeg only pictures are made)");
   auto* saved = app.add_option("--save-path", v->saved_path, "write the cameras as a JSON that --path reads");
   auto* view = add_number(app, "--view", v->view, range::view, "this test view of --scene");
+  auto* train_view =
+      add_number(app, "--train-view", v->train_view, range::view,
+                 "this training view of --scene, and another picture with the true one next to it");
   app.add_option("--scene", v->scene,
                  "the scene whose views or cameras are meant (for --path: that of the run)");
   auto* downscale =
       add_number(app, "--downscale", v->reading.downscale, range::downscale, "of the scene's pictures");
   auto* holdout = add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   // A view of the scene has a camera of its own.
-  view->needs("--scene")->excludes(orbit)->excludes(path)->excludes(mp4)->excludes(saved);
-  for (CLI::Option* of_scene : {downscale, holdout}) of_scene->needs(view);
+  for (CLI::Option* of_scene : {view, train_view})
+    of_scene->needs("--scene")->excludes(orbit)->excludes(path)->excludes(mp4)->excludes(saved);
+  view->excludes(train_view);
   auto* size = add_number(app, "--size", v->size, range::side_pixels, "pixels of the longer side");
-  view->excludes(size);
-  view->excludes(
-      add_number(app, "--height", v->height, range::elevation, "of the camera: sine of its elevation"));
-  view->excludes(add_number(app, "--distance", v->distance, range::distance,
-                            "from the center, in sides of the unit cube"));
-  view->excludes(add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees"));
+  auto* height =
+      add_number(app, "--height", v->height, range::elevation, "of the camera: sine of its elevation");
+  auto* distance = add_number(app, "--distance", v->distance, range::distance,
+                              "from the center, in sides of the unit cube");
+  auto* fov = add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees");
+  for (CLI::Option* of_scene : {view, train_view})
+    for (CLI::Option* own : {size, height, distance, fov}) of_scene->excludes(own);
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
   add_backend(app, v->backend);
   app.add_option("--precision", v->precision, kPrecisionHelp);
   app.add_option("--batch", v->batch, kBatchHelp);
   app.add_option("--memory", v->memory, kMemoryHelp);
-  app.add_flag("--in-turn", v->in_turn, "--orbit, --path: one frame after the other, not through one queue");
-  app.add_flag("--depth", v->depth,
-               "write the expected depth and the opacity too, of Gaussians also the median depth");
-  return [v, size, &app] {
+  auto* in_turn = app.add_flag("--in-turn", v->in_turn,
+                               "--orbit, --path: one frame after the other, not through one queue");
+  constexpr Range kEvery{2, 1000};
+  auto* reuse = app.add_option(
+      "--reuse", v->reuse,
+      "--orbit, --path: draw every 8th picture whole, or every N-th, and of the others only what that one "
+      "does not show");
+  reuse->expected(0, 1)->default_str("8")->option_text("[N]");
+  reuse->check(number_within<int>(kEvery));
+  auto* depth =
+      app.add_flag("--depth", v->depth,
+                   "write the expected depth and the opacity too, of Gaussians also the median depth");
+  reuse->excludes(depth)->excludes(in_turn);  // pictures between have no depth
+  return [v, size, downscale, holdout, view, train_view, &app] {
+    for (const CLI::Option* of_scene : {downscale, holdout})
+      if (of_scene->count() > 0 && view->count() + train_view->count() == 0)
+        throw std::invalid_argument(of_scene->get_name() +
+                                    " is for a view of the scene: give --view N or --train-view N");
     v->sized = size->count() > 0;
     v->default_plan = app.count("--plan") == 0;
     // Divide the processor between ranks unless a number of threads was given.

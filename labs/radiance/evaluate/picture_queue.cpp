@@ -66,34 +66,53 @@ class Queue {
   std::vector<View> views_;
 };
 
-}  // namespace
-
-void render_all(const Model& model, const Plan& plan, std::span<const Camera> cameras, const QueueOptions& o,
-                const std::function<void(size_t, const Picture&)>& done) {
-  Queue queue(cameras, o.pixels);
+/// Runs `work` on threads whose calls have one thread each. After an error `stop` ends the others; the first error is rethrown.
+void on_workers(int workers, const std::function<void()>& work, const std::function<void()>& stop) {
   std::mutex mutex;
   std::exception_ptr error;
-  const auto work = [&] {
+  const auto guarded = [&] {
     try {
       omp_set_num_threads(1);  // for the calls of this thread
-      Renderer renderer(model, plan, o.pixels);
-      for (Queue::Stretch s{}; queue.take(s);) {
-        renderer.draw(cameras[s.view], s.first, s.pixels, *s.picture);
-        if (!queue.ended(s)) continue;
-        done(s.view, *s.picture);
-        queue.forget(s);
-      }
+      work();
     } catch (...) {
-      queue.stop();
+      stop();
       const std::scoped_lock lock(mutex);
       if (!error) error = std::current_exception();
     }
   };
   {
-    std::vector<std::jthread> workers;
-    for (int i = 0; i < std::max(1, o.workers); ++i) workers.emplace_back(work);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < std::max(1, workers); ++i) threads.emplace_back(guarded);
   }
   if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+void render_all(const Model& model, const Plan& plan, std::span<const Camera> cameras, const QueueOptions& o,
+                const std::function<void(size_t, const Picture&)>& done) {
+  Queue queue(cameras, o.pixels);
+  const auto work = [&] {
+    Renderer renderer(model, plan, o.pixels);
+    for (Queue::Stretch s{}; queue.take(s);) {
+      renderer.draw(cameras[s.view], s.first, s.pixels, *s.picture);
+      if (!queue.ended(s)) continue;
+      done(s.view, *s.picture);
+      queue.forget(s);
+    }
+  };
+  on_workers(o.workers, work, [&] { queue.stop(); });
+}
+
+void render_all(const FieldModel& model, const Plan& plan, std::span<const Camera> cameras,
+                const QueueOptions& o, const std::function<void(size_t, const Picture&)>& done) {
+  if (const Model* hash = model.as_hash()) return render_all(*hash, plan, cameras, o, done);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    const PictureSource pictures = model.renderer(plan, backend_named("cpu"), o.pixels);
+    for (size_t i = next++; i < cameras.size(); i = next++) done(i, pictures(cameras[i]));
+  };
+  on_workers(o.workers, work, [&] { next = cameras.size(); });
 }
 
 }  // namespace klab
