@@ -201,10 +201,11 @@ void draw_queued(PiecewisePictures& pictures, const FieldModel& model, const Pla
   });
 }
 
-/// Draws a path of cameras that take over what an earlier one shows, and says how far pictures are from drawn ones.
-void draw_reusing(const RenderValues& v, const std::function<Picture(const Camera&)>& draw,
-                  const std::vector<Camera>& cameras,
-                  const std::function<void(size_t, const Picture&)>& save) {
+/// Draws a path of cameras that take over what an earlier one shows, and says how far pictures are from drawn ones. Returns the seconds
+/// that went into these.
+double draw_reusing(const RenderValues& v, const std::function<Picture(const Camera&)>& draw,
+                    const std::vector<Camera>& cameras,
+                    const std::function<void(size_t, const Picture&)>& save) {
   ReusedPictures pictures(draw, v.reuse);
   const size_t every = size_t(v.reuse), count = cameras.size();
   std::map<size_t, Picture> compared;  // the last before a whole one, at three places of the path
@@ -219,9 +220,11 @@ void draw_reusing(const RenderValues& v, const std::function<Picture(const Camer
   fmt::print(
       "reuse     {:.1f} % of the pixels drawn, the others taken over; one picture in {} is drawn whole\n",
       100 * pictures.drawn_share(), v.reuse);
+  const auto begin = std::chrono::steady_clock::now();
   for (const auto& [i, picture] : compared)
     fmt::print("reuse     picture {} is {:.1f} dB from a drawn one\n", i,
                psnr(picture.rgb, draw(cameras[i]).rgb));
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /// Draws a view that the field was trained on, and next to it what it was trained on.
@@ -298,15 +301,17 @@ int render(const RenderValues& v) {
   };
   // A queue of whole pictures needs one for each thread.
   const bool in_turn = !queued || frames == 1 || (model.as_hash() == nullptr && frames < workers);
+  double compared = 0;
   if (v.reuse > 0)
-    draw_reusing(v, picture_of, cameras, save);
+    compared = draw_reusing(v, picture_of, cameras, save);
   else if (in_turn)
     for (size_t i = 0; i < cameras.size(); ++i) save(i, picture_of(cameras[i]));
   else if (!cameras.empty())
     draw_queued(pictures, model, plan, cameras, workers, save);
   ranks.wait_for_all();
   if (!ranks.first()) return exit_ok;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() - compared;
   if (frames > 1)
     fmt::print("{} frames in {:.2f} s, {:.2f} frames/s, written {}\n", frames, seconds, frames / seconds,
                in_turn ? "one after the other" : "through one queue");
