@@ -185,7 +185,7 @@ def labs():
         with open(f"{field}.json", "w", encoding="utf-8") as file:
             json.dump(config, file)
         case("training", [0], "train", "built-in", "--field", field, "--downscale", 25, "--config", f"{field}.json", "--plan", "naive",
-             "--threads", 2, "--steps", 12, "--out", field, "--json")
+             "--threads", 2, "--steps", 12, "--out", field, "--json", *(["--eval-every", 0.1, "--patience", 9] if field == "voxels" else []))
         file_case("training", f"{field}/result.json")
     case("training", [0], "train", "built-in", "--downscale", 25, "--config", "hash.json", "--plan", "naive", "--precision", "f16",
          "--threads", 2, "--steps", 12, "--out", "half", "--json")

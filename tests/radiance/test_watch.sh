@@ -35,6 +35,8 @@ cmp -s pictures/frame_0000_depth.png pictures/frame_0000_opacity.png && fail "de
 
 refused "stop" "$klab" train built-in --on-nan maybe --out none
 refused '--on-nan retry' "$klab" train built-in --retries 3 --out none
+refused '--plateau: counts the scores of --eval-every' "$klab" train built-in --plateau 3 --out none
+refused '--patience: counts the scores of --eval-every' "$klab" train built-in --patience 3 --out none
 echo '{"opacity_l1": 0.1}' >l1.json
 refused '"opacity_l1".*--field frequency' "$klab" train built-in --field frequency --config l1.json --out none
 [[ ! -e none ]] || fail "a refused command left something behind"

@@ -11,6 +11,7 @@
 #include "labs/radiance/evaluate/field_model.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/run.h"
+#include "labs/radiance/run/state.h"
 #include "labs/radiance/run/validation.h"
 #include "labs/radiance/splat/painter.h"
 #include "labs/radiance/train/frequency_trainer.h"
@@ -77,6 +78,15 @@ TEST(Validation, ScoresPicturesAndKeepsItsShare) {
   EXPECT_EQ(validation.take_last()->step, 7);
   EXPECT_FALSE(validation.take_last());
   EXPECT_NE(validation.text().find("instead of 5 s"), std::string::npos) << validation.text();
+}
+
+TEST(Plateau, CountsScoresInARowThatAreNoGain) {
+  Plateau scores;
+  EXPECT_EQ(scores.add(20), 0);
+  EXPECT_EQ(scores.add(20.005), 1);
+  EXPECT_EQ(scores.add(19), 2);
+  EXPECT_EQ(scores.add(20.02), 0);
+  EXPECT_EQ(scores.add(20.02), 1);
 }
 
 TEST(Watching, TermsOfTheLossAddUpToIt) {
@@ -275,6 +285,22 @@ TEST_F(Retry, GoesOnAfterOneNaNAndReturnsToTheSchedule) {
   EXPECT_NE(said.find("back to step 0 with learning rates times 0.5 (try 1 of 5)"), std::string::npos)
       << said;
   EXPECT_NE(said.find("500 finite steps"), std::string::npos) << said;
+}
+
+TEST_F(Retry, ARunThatGainsNothingHalvesItsRatesAndEndsEarly) {
+  options.settings.hash.learning_rate = 1e-9;
+  options.steps = 1000000;
+  options.eval_every = 0.02;
+  options.plateau = 1;
+  options.patience = 3;
+  ASSERT_EQ(run(), 0) << error << said;
+  const auto result = nlohmann::json::parse(read_input(folder / "result.json"));
+  EXPECT_EQ(result.at("ended_early"), "3 scores on unseen views in a row without a gain of 0.01 dB");
+  EXPECT_EQ(result.at("validation").at("points").size(), 4U);
+  EXPECT_NE(said.find("3 scores without a gain of 0.01 dB: learning rates times 0.125"), std::string::npos)
+      << said;
+  // A resumed run keeps the rates.
+  EXPECT_EQ(run_state_in(TensorFile(folder / "checkpoint.safetensors")).plateau_factor, 0.125);
 }
 
 TEST_F(Retry, EndsWithAllThatWasTried) {

@@ -38,6 +38,7 @@ struct Values {
   int64_t resident = 0, parts = 1;
   bool recompute = false;
   double eval_every = 0;
+  int64_t plateau = 0, patience = 0;
   std::vector<std::string> set;
   bool matrix = false;
   std::string on_nan = "stop";
@@ -148,6 +149,8 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   run.resume = v.resume;
   run.evaluate = !v.no_eval;
   if (given("--eval-every")) run.eval_every = v.eval_every;
+  if (given("--plateau")) run.plateau = v.plateau;
+  if (given("--patience")) run.patience = v.patience;
   run.retry_not_finite = v.on_nan == "retry";
   if (given("--retries") && !run.retry_not_finite)
     throw std::invalid_argument("--retries counts those of --on-nan retry: give that too");
@@ -216,6 +219,10 @@ std::function<int()> setup_train(CLI::App& app) {
       app, "--eval-every", v->eval_every, range::seconds,
       "seconds of training between two scores on a few test views, chosen so that they take at most 3 % of "
       "the time");
+  constexpr Range kScores{1, 1000};
+  add_number(app, "--plateau", v->plateau, kScores,
+             "--eval-every: halve the learning rates after so many scores without a gain");
+  add_number(app, "--patience", v->patience, kScores, "--eval-every: end the run after so many of them");
   add_number(app, "--metrics-every", v->run.metrics_every, range::seconds,
              "seconds between two lines of metrics.csv (default 1)");
   app.add_option(

@@ -13,6 +13,7 @@ void Config::validate() const {
   require(features == 1 || features == 2 || features == 4 || features == 8,
           "\"features\" must be 1, 2, 4 or 8");
   require(width % 8 == 0, "\"width\" must be a multiple of 8");
+  require(color_width % 8 == 0, "\"color_width\" must be a multiple of 8");
   require(finest_resolution >= base_resolution,
           "\"finest_resolution\" must not be below \"base_resolution\"");
   require(table == "fixed" || hash != "tiled",

@@ -37,6 +37,7 @@ struct Config : LossSettings {
   int64_t density_hidden = 1;
   int64_t color_hidden = 2;
   int64_t width = 64;
+  int64_t color_width = 0;         // of the color network's layers; 0: width
   int64_t geometry_features = 16;  // outputs of the density network; the first is the log-density
   int64_t sh_degree = 4;
   // Optimizer.
@@ -68,6 +69,7 @@ struct Config : LossSettings {
   std::string pixel_point = "middle";  // where a ray passes through its pixel; or "anywhere" in it
   // Marching.
   double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
+  double near = 0;                  // distance up to which nothing is sampled; 0: Scene::near
   double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
   double early_stop = 1e-4;         // transmittance
   // Occupancy grid.
@@ -110,6 +112,7 @@ struct Config : LossSettings {
     visit("density_hidden", c.density_hidden, 1, 8, "hidden layers of the density network");
     visit("color_hidden", c.color_hidden, 1, 8, "hidden layers of the color network");
     visit("width", c.width, 8, 256, "neurons of a hidden layer");
+    visit("color_width", c.color_width, 0, 256, "those of the color network; 0: as the others");
     visit("geometry_features", c.geometry_features, 1, 64,
           "outputs of the density network; the first is the logarithm of the density");
     visit("sh_degree", c.sh_degree, 1, 4, "degree of the spherical harmonics");
@@ -141,6 +144,9 @@ struct Config : LossSettings {
     visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
     visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536,
           "steps of a ray in the diagonal of the unit cube");
+    visit("near", c.near, 0, 8,
+          "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
+          "scene says");
     visit("cone", c.cone, 0, 1, "step over distance, for scenes larger than the unit cube");
     visit("early_stop", c.early_stop, 0, 0.5, "transmittance at which a ray ends");
     visit("grid", c.grid, 8, 512, "cells along an edge of the grid");

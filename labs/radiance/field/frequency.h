@@ -39,6 +39,7 @@ struct FrequencyConfig {
   std::string loss = "mse";            // "mse" | "huber" | "smooth_l1"
   std::string background = "white";    // "white" | "black" | "random"
   std::string pixel_point = "middle";  // as in Config
+  double near = 0;                     // as in Config
 
   /// Like Config::fields.
   template <class Self, class Visit>
@@ -61,6 +62,9 @@ struct FrequencyConfig {
     visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
     visit("background", c.background, "white black random", "behind transparent pixels, in training");
     visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
+    visit("near", c.near, 0, 8,
+          "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
+          "scene says");
   }
   /// Throws std::invalid_argument for a chunk with no room for one ray, or an odd width.
   void validate() const;

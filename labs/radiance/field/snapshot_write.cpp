@@ -146,6 +146,15 @@ json optimizer_of(const Config& c) {
   return {{"otype", "Ema"}, {"decay", c.ema}, {"nested", std::move(decaying)}};
 }
 
+/// Returns the least width that instant-ngp fuses; the width itself if that is none.
+int64_t fused_width(int64_t width) {
+  const auto at = std::ranges::find_if(kFusedWidths, [&](int64_t fused) { return width <= fused; });
+  return at == std::end(kFusedWidths) ? width : *at;
+}
+
+/// Returns what the channels of such a network are multiples of.
+int64_t multiple_of(int64_t width) { return width > kFusedWidths[3] ? 8 : 16; }
+
 json network_of(int64_t width, int64_t hidden) {
   return {{"otype", width > kFusedWidths[3] ? "CutlassMLP" : "FullyFusedMLP"},
           {"activation", "ReLU"},
@@ -195,17 +204,13 @@ void save_snapshot(const std::filesystem::path& file, const Model& model, const 
   const Config& c = model.config;
   const Placement& p = model.placement;
   require_expressible(c, o);
-  int64_t width = c.width;
-  for (const int64_t fused : kFusedWidths)
-    if (c.width <= fused) {
-      width = fused;
-      break;
-    }
-  const int64_t multiple = width > kFusedWidths[3] ? 8 : 16;
+  const int64_t width = fused_width(density_shape(c, 0).width),
+                color_width = fused_width(color_shape(c, 0).width);
+  const int64_t multiple = multiple_of(width), of_color = multiple_of(color_width);
   const float growth = growth_of(model, o);
   const SnapshotLayout layout =
-      snapshot_layout(c, snapshot_levels(c.levels, c.log2_table, c.base_resolution, growth), width, width,
-                      {multiple, multiple, multiple});
+      snapshot_layout(c, snapshot_levels(c.levels, c.log2_table, c.base_resolution, growth), width,
+                      color_width, {multiple, multiple, of_color});
   const json up = list_of(p.in_axes(Vec3{0, 0, 1}));
   const json turn = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
   const double back = p.black ? 0.0 : 1.0;
@@ -230,7 +235,7 @@ void save_snapshot(const std::filesystem::path& file, const Model& model, const 
                        {"nested",
                         {{{"n_dims_to_encode", 3}, {"otype", "SphericalHarmonics"}, {"degree", c.sh_degree}},
                          {{"otype", "Identity"}}}}}},
-                     {"rgb_network", network_of(width, c.color_hidden)},
+                     {"rgb_network", network_of(color_width, c.color_hidden)},
                      {"klab",
                       {{"steps_per_diagonal", c.steps_per_diagonal},
                        {"cone", c.cone},

@@ -43,6 +43,7 @@ struct VoxelConfig : LossSettings {
   int64_t batch_samples = 1 << 17;  // samples with a gradient in a step; the number of rays follows
   int64_t first_rays = 256;
   std::string pixel_point = "middle";  // as in Config
+  double near = 0;                     // as in Config
   double early_stop = 1e-4;            // transmittance
   // Loss, besides the weights of its terms.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
@@ -73,6 +74,9 @@ struct VoxelConfig : LossSettings {
     visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24, "samples with a gradient in a step");
     visit("first_rays", c.first_rays, 1, 1 << 22, "rays of the first step");
     visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
+    visit("near", c.near, 0, 8,
+          "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
+          "scene says");
     visit("early_stop", c.early_stop, 0, 0.5, "transmittance at which a ray ends");
     visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
     visit("background", c.background, "white black random", "behind transparent pixels, in training");

@@ -54,10 +54,13 @@ struct RunOptions {
   bool evaluate = true;            // on the test views, at the end
   std::optional<double> score;     // ScoreScope::seconds; not given: kScoreSeconds, or the resumed run's
   std::optional<double>
-      eval_every;            // seconds of training between two validations on test views; not given: none
-  double metrics_every = 1;  // seconds between two lines of metrics.csv
-  bool retry_not_finite = false;  // go back to the last checkpoint after a step that is not finite,
-  int64_t retries = 5;            // at most this often
+      eval_every;  // seconds of training between two validations on test views; not given: none
+  std::optional<int64_t>
+      plateau;  // validations in a row without a gain after which the learning rates are halved
+  std::optional<int64_t> patience;  // and after which the run ends
+  double metrics_every = 1;         // seconds between two lines of metrics.csv
+  bool retry_not_finite = false;    // go back to the last checkpoint after a step that is not finite,
+  int64_t retries = 5;              // at most this often
   /// Called before each step: a test injects faults here.
   std::function<void(FieldTrainer&)> before_step = nullptr;
   std::shared_ptr<RunViewer> viewer = nullptr;  // null: it is not watched

@@ -41,7 +41,8 @@ RunJob::Decision RunJob::decide(int64_t steps_done, double last_checkpoint) {
   const double now = elapsed();
   Decision d;
   d.done = o_.steps ? double(steps_done) / double(*o_.steps) : now / *o_.seconds;
-  d.end = stop_requested || (o_.steps && steps_done >= *o_.steps) || (o_.seconds && now >= *o_.seconds);
+  d.end = stop_requested || !ended_early_.empty() || (o_.steps && steps_done >= *o_.steps) ||
+          (o_.seconds && now >= *o_.seconds);
   d.save = now - last_checkpoint >= o_.checkpoint_every;
   std::array<double, 3> numbers = {d.done, d.end, d.save};
   ranks_.broadcast(numbers);
@@ -70,7 +71,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     line.sent = sent;
     line.report.gradient_norm = measured_.gradient_norm;
     line.report.clipped_norm = measured_.clipped_norm;
-    line.rate_factor = rate_factor_;
+    line.rate_factor = rate_factor_ * state_.plateau_factor;
     line.unseen = validation_ ? validation_->take_last() : std::nullopt;
     if (ranks_.size() == 1) trainer.measure_next_gradient();
     metrics->line(line);
@@ -311,6 +312,10 @@ void RunJob::report(FieldTrainer& trainer, const FieldModel& model) {
       {"config", json::parse(to_json_text(o_.settings))},
       {"precision", state_.precision},
       {"plan", state_.plan}};
+  if (!ended_early_.empty()) {
+    result_["ended_early"] = ended_early_;
+    fmt::print(words_, "\nended     early: {}\n", ended_early_);
+  }
   if (validation_) result_["validation"] = validation_->to_json();
   if (o_.viewer) result_["seconds_viewing"] = viewing_took_;
   if (!result_tries_.empty()) result_["retries"] = result_tries_;

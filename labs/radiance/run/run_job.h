@@ -89,6 +89,8 @@ class RunJob {
   void begin_view(FieldTrainer& trainer);
   PictureMaker picture_maker(const FieldModel& model);
   void validate(FieldTrainer& trainer);
+  void follow_score(FieldTrainer& trainer, double psnr);
+  void set_rates(FieldTrainer& trainer) { trainer.scale_rates(rate_factor_ * state_.plateau_factor); }
   void retry(FieldTrainer& trainer, const NotFinite& error);
   void count_finite_step(FieldTrainer& trainer);
   std::string remedy_of_not_finite() const;
@@ -139,6 +141,8 @@ class RunJob {
   int64_t batches_shrunk_ = 0, batches_grown_ = 0;  // for lack of memory, and back
   std::optional<Plan> plan_;
   std::optional<Validation> validation_;
+  Plateau plateau_;
+  std::string ended_early_;                 // why; empty: it did not
   double rate_factor_ = 1;                  // on the learning rates, after steps that were not finite
   int64_t retries_ = 0, finite_steps_ = 0;  // the latter since the last retry
   std::vector<std::string> result_tries_;

@@ -40,6 +40,7 @@ void RunJob::begin_watch(FieldTrainer& trainer) {
   std::error_code ignored;
   if (o_.retry_not_finite && !fs::exists(folder_->file("checkpoint.safetensors"), ignored)) save(trainer);
   if (ranks_.size() == 1) trainer.measure_next_gradient();
+  set_rates(trainer);
 }
 
 void RunJob::require_what_watching_can() const {
@@ -47,6 +48,9 @@ void RunJob::require_what_watching_can() const {
     throw std::runtime_error(
         "--eval-every: is for one process, since the others would wait; leave it out, and klab eval scores "
         "the run");
+  if ((o_.plateau || o_.patience) && !o_.eval_every)
+    throw std::runtime_error(fmt::format("{}: counts the scores of --eval-every: give that too",
+                                         o_.plateau ? "--plateau" : "--patience"));
   if (o_.retry_not_finite && ranks_.size() > 1)
     throw std::runtime_error(
         "--on-nan retry: is for one process; leave it out, and --resume goes back by hand");
@@ -103,11 +107,27 @@ void RunJob::validate(FieldTrainer& trainer) {
     const ValidationPoint& p = validation_->last();
     fmt::print(stderr, "step {:6}  {}  unseen views: PSNR {:5.2f} dB  SSIM {:.4f}\n", p.step,
                duration_text(p.seconds), p.psnr, p.ssim);
+    follow_score(trainer, p.psnr);
   } catch (const std::bad_alloc&) {
     validation_->put_off(now);
     fmt::print(stderr, "note      no memory for a validation: this one is left out\n");
   }
   aside_ += since(start);
+}
+
+// Halves the learning rates, or ends the run, after scores without a gain.
+void RunJob::follow_score(FieldTrainer& trainer, double psnr) {
+  const int64_t without = plateau_.add(psnr);
+  if (without == 0) return;
+  if (o_.plateau && without % *o_.plateau == 0) {
+    state_.plateau_factor /= 2;
+    set_rates(trainer);
+    fmt::print(stderr, "note      {} scores without a gain of {} dB: learning rates times {:.4g}\n", without,
+               Plateau::kGain, state_.plateau_factor);
+  }
+  if (o_.patience && without >= *o_.patience)
+    ended_early_ =
+        fmt::format("{} scores on unseen views in a row without a gain of {} dB", without, Plateau::kGain);
 }
 
 // Goes back to the last checkpoint with half the learning rates.
@@ -129,7 +149,7 @@ void RunJob::retry(FieldTrainer& trainer, const NotFinite& error) {
     const MemoryOwner owner("scratch");
     trainer.restore(TensorFile(folder_->file("checkpoint.safetensors")));
   }
-  trainer.scale_rates(rate_factor_);
+  set_rates(trainer);
   const std::string text =
       fmt::format("{}; back to step {} with learning rates times {:.4g} (try {} of {})", error.what(),
                   trainer.steps_done(), rate_factor_, retries_, o_.retries);
@@ -140,7 +160,7 @@ void RunJob::retry(FieldTrainer& trainer, const NotFinite& error) {
 void RunJob::count_finite_step(FieldTrainer& trainer) {
   if (rate_factor_ == 1 || ++finite_steps_ < kStepsToSchedule) return;
   rate_factor_ = 1;
-  trainer.scale_rates(1);
+  set_rates(trainer);
   fmt::print(stderr, "note      {} finite steps: learning rates are on their schedule again\n",
              finite_steps_);
 }

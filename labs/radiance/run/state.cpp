@@ -52,6 +52,7 @@ std::map<std::string, std::string> to_metadata(const RunState& s) {
                 {"budget_seconds", s.budget_seconds},
                 {"budget_steps", s.budget_steps},
                 {"views", s.views},
+                {"plateau_factor", s.plateau_factor},
                 {"score", score_text(s.score)}};
   if (s.precision == "f16") state["loss_scale"] = to_json(s.loss_scale);
   return {{"run", state.dump()}};
@@ -72,6 +73,7 @@ RunState run_state_in(const TensorFile& file) {
   s.budget_seconds = number_in<double>(state, "budget_seconds", {0, range::seconds.high}, where);
   s.budget_steps = number_in<int64_t>(state, "budget_steps", {0, range::steps.high}, where);
   // Missing in older checkpoints.
+  if (has("plateau_factor")) s.plateau_factor = number_in<double>(state, "plateau_factor", {0, 1}, where);
   if (has("plan")) s.plan = plan_from_json(field("plan")->dump(), where + ", plan");
   if (has("precision")) {
     const json& precision = *field("precision");

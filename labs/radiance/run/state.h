@@ -27,6 +27,7 @@ struct RunState {
   double seconds = 0, samples = 0;  // of training so far
   double budget_seconds = 0;        // 0: none
   double score = kScoreSeconds;     // ScoreScope::seconds
+  double plateau_factor = 1;        // on the learning rates, by RunOptions::plateau
   int64_t budget_steps = 0;
   std::array<int64_t, 4>
       views{};  // training views, test views, and width and height of the first one; 0: not recorded

@@ -59,6 +59,12 @@ View reduced_view(const View& view, int factor) {
   return out;
 }
 
+int64_t Plateau::add(double psnr) {
+  const bool gain = !best_ || psnr >= *best_ + kGain;
+  if (gain) best_ = psnr;
+  return without_ = gain ? 0 : without_ + 1;
+}
+
 void Validation::choose(const Render& render, double fixed) {
   const Camera& camera = test_.front().camera;
   const int reduce = std::max(1, std::max(camera.width, camera.height) / kProbeSide);

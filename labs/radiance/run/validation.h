@@ -35,6 +35,18 @@ inline constexpr int kValidationSide = 100;  // pixels of the shorter side, at l
 /// Returns a view reduced by a factor, with its picture in memory. A pixel counts if all that it averages do.
 View reduced_view(const View& view, int factor);
 
+/// Follows the scores on unseen views.
+class Plateau {
+ public:
+  static constexpr double kGain = 0.01;  // dB by which a score must exceed the best one
+  /// Takes a score, and returns how many in a row have not been a gain.
+  int64_t add(double psnr);
+
+ private:
+  std::optional<double> best_;
+  int64_t without_ = 0;
+};
+
 struct ValidationPoint {
   int64_t step = 0;
   double seconds = 0;  // of training

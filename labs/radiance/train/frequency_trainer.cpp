@@ -39,7 +39,7 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
       config_(of_a_part(config, share_)),
       plan_(plan),
       seed_(seed),
-      model_(config, placement_of(with_views(scene), config.background == "black")),
+      model_(config, placement_of(with_views(scene), config.background == "black", config.near)),
       looks_(config_, model_.placement),
       memory_(cpu_backend()),
       ops_(memory_),

@@ -69,8 +69,9 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       share_(std::move(share)),
       formats_(precision.formats),
       loss_scale_(precision.scale ? std::optional<LossScale>(*precision.scale) : std::nullopt),
-      model_(owned_by("table",
-                      [&] { return Model(config, placement_of(scene, config.background == "black")); })),
+      model_(owned_by(
+          "table",
+          [&] { return Model(config, placement_of(scene, config.background == "black", config.near)); })),
       occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
       errors_(error_map_of(config_, scene, pool)),
       rays_next_(config_.first_rays) {

@@ -59,8 +59,8 @@ const Scene& with_views(const Scene& scene) {
   return scene;
 }
 
-Placement placement_of(const Scene& scene, bool black) {
-  return {scene.cascades, scene.scale, scene.offset, scene.near, black};
+Placement placement_of(const Scene& scene, bool black, double near) {
+  return {scene.cascades, scene.scale, scene.offset, near > 0 ? float(near) : scene.near, black};
 }
 
 void ViewLoader::tie(Memory& memory) const {

@@ -21,7 +21,7 @@ ViewData view_data_of(const Scene& scene, const PicturePool* pool = nullptr);
 /// Throws std::invalid_argument when the scene has no view to train on.
 const Scene& with_views(const Scene& scene);
 
-Placement placement_of(const Scene& scene, bool black);
+Placement placement_of(const Scene& scene, bool black, double near = 0);
 
 /// The tensors that hold the pictures.
 struct ViewTensors {
