@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 
 namespace klab {
@@ -17,13 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using MetricsReader = io::CSVReader<10, io::trim_chars<>, io::no_quote_escape<','>>;
+using MetricsReader = io::CSVReader<13, io::trim_chars<>, io::no_quote_escape<','>>;
 
 /// The columns that are drawn; the file may have others. Those after the first three may be empty, and missing in older
 /// files.
-constexpr std::array<const char*, 10> kColumns = {
+constexpr std::array<const char*, 13> kColumns = {
     "seconds",     "loss",          "psnr_batch",    "loss_scale",         "skipped",
-    "psnr_unseen", "gradient_norm", "learning_rate", "samples_per_second", "memory"};
+    "psnr_unseen", "gradient_norm", "learning_rate", "samples_per_second", "memory",
+    "cpu",         "occupied",      "batch"};
 constexpr size_t kNeeded = 3;
 
 /// Parses a number. "inf" and "nan" are accepted: a diverged run writes them.
@@ -46,14 +48,14 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
     MetricsReader reader(file.string());
     reader.read_header(io::ignore_extra_column | io::ignore_missing_column, kColumns[0], kColumns[1],
                        kColumns[2], kColumns[3], kColumns[4], kColumns[5], kColumns[6], kColumns[7],
-                       kColumns[8], kColumns[9]);
+                       kColumns[8], kColumns[9], kColumns[10], kColumns[11], kColumns[12]);
     for (size_t i = 0; i < kNeeded; ++i)
       if (!reader.has_column(kColumns[i]))
         throw std::runtime_error(
             fmt::format("{}: has no column '{}'; is it klab train's?", file.string(), kColumns[i]));
     std::array<std::string, kColumns.size()> cells;
     while (reader.read_row(cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7],
-                           cells[8], cells[9])) {
+                           cells[8], cells[9], cells[10], cells[11], cells[12])) {
       std::array<double, kColumns.size()> point{};
       for (size_t i = 0; i < cells.size(); ++i)
         if (i < kNeeded || !cells[i].empty())
@@ -76,9 +78,48 @@ void read_metrics(TrainingRun& run, const fs::path& file) {
     add(run.rate, points[i][7]);
     add(run.speed, 1e-6 * points[i][8]);
     add(run.memory, 1e-6 * points[i][9]);
+    add(run.cpu, 100 * points[i][10]);
+    add(run.occupied, 100 * points[i][11]);
+    add(run.batch, points[i][12]);
     if (!(points[i][3] > 0)) continue;
     run.scale.points.emplace_back(points[i][0], points[i][3]);
     run.skipped.points.emplace_back(points[i][0], points[i][4]);
+  }
+  // A batch that stays as it is needs no curve.
+  const auto value = [](const auto& point) { return point.second; };
+  const auto [least, most] = std::ranges::minmax_element(run.batch.points, {}, value);
+  if (least == most || least->second == most->second) run.batch.points.clear();
+}
+
+/// Reads the shares of the stages that take most of the time on average. A run of an older klab has no such file.
+void read_stages(TrainingRun& run, const fs::path& file) {
+  constexpr size_t kDrawn = 6;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return;
+  std::map<std::string, Curve> curves;
+  try {
+    io::CSVReader<3, io::trim_chars<>, io::no_quote_escape<','>> reader(file.string());
+    reader.read_header(io::ignore_extra_column, "seconds", "stage", "share");
+    std::string seconds, stage, share;
+    while (reader.read_row(seconds, stage, share)) {
+      const unsigned line = reader.get_file_line();
+      curves[stage].points.emplace_back(number_in(seconds, "seconds", file, line),
+                                        100 * number_in(share, "share", file, line));
+    }
+  } catch (const io::error::base& e) {
+    throw std::runtime_error(e.what());
+  }
+  std::vector<std::pair<double, std::string>> largest;
+  for (const auto& [stage, curve] : curves) {
+    double sum = 0;
+    for (const auto& [seconds, share] : curve.points) sum += share;
+    largest.emplace_back(sum, stage);
+  }
+  std::sort(largest.rbegin(), largest.rend());
+  largest.resize(std::min(largest.size(), kDrawn));
+  for (const auto& [sum, stage] : largest) {
+    run.stages.push_back(std::move(curves[stage]));
+    run.stages.back().name = stage;
   }
 }
 
@@ -90,7 +131,7 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   if (!path.has_filename()) path = path.parent_path();
   run.name = path.filename().string();
   for (Curve* curve : {&run.loss, &run.psnr, &run.scale, &run.skipped, &run.unseen, &run.gradient, &run.rate,
-                       &run.speed, &run.memory})
+                       &run.speed, &run.memory, &run.cpu, &run.occupied, &run.batch})
     curve->name = run.name;
   const fs::path result = path / "result.json";
   if (std::error_code error; !fs::exists(result, error))
@@ -100,6 +141,7 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   if (!run.result.is_object())
     throw std::runtime_error(fmt::format("{}: is no JSON object", result.string()));
   read_metrics(run, path / "metrics.csv");
+  read_stages(run, path / "stages.csv");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.path().extension() == ".png") files.push_back(entry.path());

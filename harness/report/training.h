@@ -22,6 +22,8 @@ struct TrainingRun {
   Curve scale, skipped;  // loss scale, and number of skipped steps so far; empty if the loss was not scaled
   Curve unseen;          // PSNR of unseen views; empty without --eval-every
   Curve gradient, rate, speed, memory;  // length of the gradient, learning rate, M samples/s, MB
+  Curve cpu, occupied, batch;           // shares in %, and planned samples of a step
+  std::vector<Curve> stages;            // the largest stages' shares of the time, %; empty for older runs
   std::vector<TrainingPicture> pictures;
 };
 

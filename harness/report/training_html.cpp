@@ -40,13 +40,21 @@ std::string stages_html(const TrainingRun& run) {
   return html + "</tbody></table></div>\n";
 }
 
-/// Returns a line of the planned and the largest bytes of a run.
+double mean_of(const Curve& curve) {
+  double sum = 0;
+  for (const auto& [seconds, value] : curve.points) sum += value;
+  return sum / std::max(1.0, double(curve.points.size()));
+}
+
+/// Returns a line of the planned, the largest and the mean bytes of a run.
 std::string memory_html(const TrainingRun& run) {
   if (!run.result.contains("memory")) return "";
   const json& memory = run.result["memory"];
   return fmt::format(
-      "<p class=\"note\">memory: {:.2f} GB planned, {:.2f} GB at most, of {:.2f} GB allowed</p>\n",
-      1e-9 * number(memory, "planned"), 1e-9 * number(memory, "peak"), 1e-9 * number(memory, "budget"));
+      "<p class=\"note\">memory: {:.2f} GB planned, {:.2f} GB at most, {:.2f} GB on average, of {:.2f} GB "
+      "allowed</p>\n",
+      1e-9 * number(memory, "planned"), 1e-9 * number(memory, "peak"), 1e-3 * mean_of(run.memory),
+      1e-9 * number(memory, "budget"));
 }
 
 /// Returns the final statistics of a training's hash table, level by level; empty if there are none.
@@ -150,8 +158,17 @@ TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots)
                      drawn(&TrainingRun::rate, "learning rate", true),
                      drawn(&TrainingRun::speed, "M samples a second", false),
                      drawn(&TrainingRun::memory, "memory of the process, MB", false),
+                     drawn(&TrainingRun::cpu, "processor in use, %", false),
+                     drawn(&TrainingRun::occupied, "occupied cells, %", false),
+                     drawn(&TrainingRun::batch, "samples of a step, planned", false),
+                     {},
                      {}};
-  for (const TrainingRun& run : runs) keys.levels.push_back(level_plots(run, plots));
+  for (const TrainingRun& run : runs) {
+    keys.levels.push_back(level_plots(run, plots));
+    const bool several = !run.stages.empty() && run.stages.front().points.size() >= 2;
+    keys.stages.push_back(plots.curves(several ? run.stages : std::vector<Curve>(), "seconds of training",
+                                       "share of the time, %", false, false));
+  }
   return keys;
 }
 
@@ -186,6 +203,9 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
         std::pair{keys.rate, "Learning rate."},
         std::pair{keys.speed, "Samples a second through the whole step."},
         std::pair{keys.memory, "Memory of the process; the largest and the planned bytes stand below."},
+        std::pair{keys.cpu, "Processor in use, of all threads."},
+        std::pair{keys.occupied, "Share of the volume that is not known to be empty."},
+        std::pair{keys.batch, "Samples that a step aims at: fewer where memory was short."},
         std::pair{keys.scale,
                   "What the loss is multiplied by in half precision: it halves where gradients overflow."},
         std::pair{keys.skipped, "Steps left out because their gradients were not finite."}})
@@ -198,8 +218,11 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
     const json score = run.result.value("score", json::object());
     if (const std::string protocol = score.value("protocol", ""); !protocol.empty())
       html += fmt::format("<p class=\"note\">{}</p>\n", escaped(protocol));
-    html += memory_html(run) + stages_html(run) +
-            levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) + pictures_html(run);
+    html += memory_html(run) + stages_html(run);
+    if (const std::string svg = plots.svg(keys.stages[i]); !svg.empty())
+      html += fmt::format(
+          "<figure>{}<figcaption>Shares of the time of the largest stages.</figcaption></figure>\n", svg);
+    html += levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) + pictures_html(run);
     if (run.result.contains("plan") && run.result["plan"].is_object()) {
       html += "<details><summary>the variants it trained with</summary><ul class=\"note\">";
       for (const auto& [op, variant] : run.result["plan"].items())

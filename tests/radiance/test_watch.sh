@@ -23,6 +23,12 @@ for title in 'PSNR of unseen views' 'length of the gradient' 'learning rate' 'lo
 done
 "$klab" report --train run -o report.html >/dev/null 2>report.txt || { cat report.txt; fail "report"; }
 grep -q 'Length of the gradient' report.html || fail "the report does not draw the gradient"
+grep -q 'Shares of the time of the largest stages' report.html || fail "the report does not draw the stages"
+grep -q 'Processor in use' report.html || fail "the report does not draw the use of the processor"
+awk -F, 'NR == 1 { exit !($0 == "step,seconds,stage,share") }' run/stages.csv || fail "stages.csv has another head"
+awk -F, 'NR > 1 { sum[$1] += $4 } END { for (s in sum) { ++n; if (sum[s] < 0.999 || sum[s] > 1.001) exit 1 } exit n < 3 }' run/stages.csv ||
+  { head -20 run/stages.csv; fail "shares of a record do not add up to 1, or there are few"; }
+grep -q '^memory .*, mean ' watch.txt || { cat watch.txt; fail "watch gives no means"; }
 grep -q 'GB planned' report.html || fail "the report does not tell the planned memory"
 
 # Gaussians have depth, and a pixel that shows nothing has none.

@@ -35,6 +35,8 @@ constexpr Curve kCurves[] = {{"loss", "loss", "", 1, true},
                              {"learning_rate", "learning rate", "", 1, true},
                              {"samples_per_second", "samples a second", " M", 1e-6, false},
                              {"cpu", "processor in use", " %", 100, false},
+                             {"occupied", "occupied cells", " %", 100, false},
+                             {"batch", "samples of a step, planned", "", 1, false},
                              {"memory", "memory", " MB", 1e-6, false},
                              {"device_free", "free memory of the GPU", " MB", 1e-6, false}};
 
@@ -44,6 +46,14 @@ double last_of(const MetricsColumns& m, const std::string& name) {
   for (size_t i = at->second.size(); i > 0; --i)
     if (std::isfinite(at->second[i - 1])) return at->second[i - 1];
   return NAN;
+}
+
+/// Returns ", mean 3.2 MB" for values of which there are several.
+std::string mean_text(const std::vector<double>& values, const char* unit) {
+  double sum = 0, count = 0;
+  for (const double v : values)
+    if (std::isfinite(v)) sum += v, count += 1;
+  return count > 1 ? fmt::format(", mean {:.4g}{}", sum / count, unit) : "";
 }
 
 /// Summarizes values without a curve from the last lines; leaves out columns that an older file lacks.
@@ -82,7 +92,8 @@ std::string picture(const fs::path& folder, const MetricsColumns& m, bool runnin
     const auto lines =
         chart(seconds->second, scaled, {.width = width, .height = 5, .logarithmic = c.logarithmic});
     if (lines.empty()) continue;
-    text += fmt::format("\n{} {:.4g}{}\n", c.title, c.scale * last_of(m, c.column), c.unit);
+    text += fmt::format("\n{} {:.4g}{}{}\n", c.title, c.scale * last_of(m, c.column), c.unit,
+                        mean_text(scaled, c.unit));
     for (const std::string& line : lines) text += line + "\n";
   }
   return text;

@@ -3,44 +3,19 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
-#include "harness/records/atomic_file.h"
-#include "harness/records/input.h"
-#include "harness/records/numbers.h"
 #include "harness/report/table.h"
+#include "labs/radiance/run/continued_file.h"
 
 namespace klab {
 namespace {
 
 constexpr const char* kHead = "step,level,points_per_axis,entries,moved,points,touched,alone,gradient";
-constexpr int64_t kMostBytes = 200'000'000;
-
-/// Returns the step at the beginning of a line, or -1.
-int64_t step_of(const std::string& line) {
-  try {
-    return number_from<int64_t>(line.substr(0, line.find(',')), {0, range::steps.high});
-  } catch (const std::invalid_argument&) {
-    return -1;
-  }
-}
-
-std::string kept_lines(const std::filesystem::path& file, int64_t done) {
-  std::istringstream in(read_input(file, kMostBytes));
-  std::string head, text;
-  if (!std::getline(in, head) || head != kHead) return "";
-  for (std::string line; std::getline(in, line) && !in.eof();)
-    if (const int64_t step = step_of(line); step >= 0 && step <= done) text += line + "\n";
-  return text;
-}
-
 }  // namespace
 
 LevelsFile::LevelsFile(const std::filesystem::path& file, int64_t done) : file_(file) {
-  std::error_code error;
-  const bool goes_on = done > 0 && std::filesystem::exists(file, error);
-  write_file(file, std::string(kHead) + "\n" + (goes_on ? kept_lines(file, done) : ""));
+  begin_continued(file, kHead, done);
   out_.open(file, std::ios::app);
 }
 

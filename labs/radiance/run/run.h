@@ -3,6 +3,7 @@
 //   DIR/checkpoint.safetensors   everything needed to resume; written every half-minute (--checkpoint) and at the end
 //   DIR/model.safetensors        input of eval and render; written at the end
 //   DIR/metrics.csv              a line about every second
+//   DIR/stages.csv               shares of the time by stage, about as often
 //   DIR/plan.json                the variant of each op, for --plan; written before the first step
 //   DIR/result.json              scores, protocol, times, stage shares; written at the end
 //   DIR/test_<i>.png             the model's pictures of the test views, next to the true ones

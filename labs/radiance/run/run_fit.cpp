@@ -52,7 +52,10 @@ RunJob::Decision RunJob::decide(int64_t steps_done, double last_checkpoint) {
 void RunJob::fit(FieldTrainer& trainer) {
   first_step_ = trainer.steps_done();
   std::optional<Metrics> metrics;
-  if (ranks_.first()) metrics.emplace(folder_->file("metrics.csv"), first_step_);
+  if (ranks_.first()) {
+    metrics.emplace(folder_->file("metrics.csv"), first_step_);
+    stage_times_.emplace(folder_->file("stages.csv"), first_step_);
+  }
   if (ranks_.size() == 1 && o_.settings.field == "hash")
     levels_file_.emplace(folder_->file("levels.csv"), first_step_);
   Progress progress;
@@ -75,6 +78,8 @@ void RunJob::fit(FieldTrainer& trainer) {
     line.unseen = validation_ ? validation_->take_last() : std::nullopt;
     if (ranks_.size() == 1) trainer.measure_next_gradient();
     metrics->line(line);
+    if (stage_times_->due(now) || o_.metrics_every < 1)
+      stage_times_->lines(report.step, now, trainer.profile());
     unwritten.reset();
     return line;
   };
@@ -102,6 +107,7 @@ void RunJob::fit(FieldTrainer& trainer) {
     } catch (const NotFinite& error) {
       retry(trainer, error);
       metrics.emplace(folder_->file("metrics.csv"), trainer.steps_done());
+      stage_times_.emplace(folder_->file("stages.csv"), trainer.steps_done());
       unwritten.reset();
       continue;
     }

@@ -27,6 +27,7 @@
 #include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/shortage.h"
 #include "labs/radiance/run/stage_ceilings.h"
+#include "labs/radiance/run/stage_times.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/validation.h"
 #include "labs/radiance/train/backends.h"
@@ -121,6 +122,7 @@ class RunJob {
   std::optional<EarlierResult> earlier_;
   std::filesystem::path model_file_;  // that was written
   std::optional<LevelsFile> levels_file_;
+  std::optional<StageTimes> stage_times_;
   std::vector<LevelUse> levels_;  // last values
   double last_levels_ = 0;
   std::optional<TensorFile> checkpoint_;
