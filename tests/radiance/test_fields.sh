@@ -45,6 +45,8 @@ refused 'powers of two' "$klab" train built-in --field voxels --config odd.json 
 "$klab" compare-fields built-in --downscale 16 --seconds 1 --fields hash,voxels --plan last --out compared --threads 2 >compared.txt 2>&1 ||
   { cat compared.txt; fail "compare-fields"; }
 [[ $(wc -l <compared/comparison.csv) == 3 ]] || { cat compared/comparison.csv; fail "not a row for each field"; }
+awk -F, 'NR == 1 { exit !($11 == "flops_per_sample") } NR > 1 { if ($11 < 100 || $12 < 50 || $13 <= 0.01 || $13 > 1 || $14 < 1000) exit 1 }' compared/comparison.csv ||
+  { cat compared/comparison.csv; fail "no counts of the fields"; }
 grep -q '"mlp_fwd": "mlp_fwd.cpu.01_naive"' compared/hash/plan.json || fail "the run that was begun got another plan"
 grep -q 'by the plan last' compared/voxels.log || { cat compared/voxels.log; fail "--plan did not reach the run"; }
 for file in comparison.html hash/metrics.csv voxels/metrics.csv hash.log voxels.log; do

@@ -13,8 +13,10 @@
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
 #include "harness/report/page.h"
+#include "harness/report/table.h"
 #include "harness/report/training.h"
 #include "labs/radiance/run/apart.h"
+#include "labs/radiance/run/field_counts.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/stop.h"
@@ -37,6 +39,7 @@ struct Outcome {
   std::string field;
   int64_t steps = 0;
   double seconds = 0, step_ms = 0, samples = 0, bytes = 0, psnr = 0, ssim = 0, frames = 0, memory = 0;
+  FieldCounts counts = {};
 };
 
 Outcome outcome_of(const std::string& field, const fs::path& folder) {
@@ -54,6 +57,7 @@ Outcome outcome_of(const std::string& field, const fs::path& folder) {
     o.ssim = score.at("ssim").get<double>();
     o.frames = 1 / score.at("seconds_per_view").get<double>();
     o.memory = r.at("peak_memory").get<double>();
+    o.counts = counts_of(field_settings(field, r.at("config").dump(), file.string()));
     return o;
   } catch (const json::exception&) {
     throw std::runtime_error(file.string() +
@@ -82,11 +86,16 @@ std::vector<std::string> cells_of(const Outcome& o) {
           fmt::format("{:.2f}", o.psnr),
           fmt::format("{:.4f}", o.ssim),
           fmt::format("{:.2f}", o.frames),
-          fmt::format("{:.2f}", o.memory * 1e-9)};
+          fmt::format("{:.2f}", o.memory * 1e-9),
+          fmt::format("{:.0f}", o.counts.flops),
+          fmt::format("{:.0f}", o.counts.bytes),
+          fmt::format("{:.0f} %", 100 * o.counts.random),
+          fmt::format("{}", o.counts.width)};
 }
 
-const std::vector<std::string> kHeads = {"field",    "steps", "ms a step", "in a step", "MB",
-                                         "PSNR, dB", "SSIM",  "frames/s",  "peak GB"};
+const std::vector<std::string> kHeads = {"field",    "steps",     "ms a step",   "in a step", "MB",
+                                         "PSNR, dB", "SSIM",      "frames/s",    "peak GB",   "ops a sample",
+                                         "bytes",    "at random", "side by side"};
 
 void write_page(const Values& v, const std::vector<Outcome>& outcomes) {
   Page page("Fields compared: " + v.scene);
@@ -99,6 +108,12 @@ void write_page(const Values& v, const std::vector<Outcome>& outcomes) {
     curves.push_back(std::move(run.psnr));
   }
   page.table(kHeads, rows);
+  page.text(
+      "Operations and bytes are those of a whole training step by the contracts of its ops, divided by its "
+      "samples: what any rung "
+      "has to do. At random: the share of the bytes that is moved entry by entry from a table. Side by side: "
+      "independent elements "
+      "of the call with most operations, from which lanes, threads and cores take theirs.");
   page.curves(curves, "seconds of training", "PSNR of the batch, dB", true, false,
               "PSNR of the pixels that a step learns from, before it does.");
   for (const Outcome& o : outcomes)
@@ -108,10 +123,14 @@ void write_page(const Values& v, const std::vector<Outcome>& outcomes) {
 
 void write_rows(const Values& v, const std::vector<Outcome>& outcomes) {
   std::string text =
-      "field,seconds,steps,ms_per_step,samples_per_step,bytes,psnr,ssim,frames_per_second,peak_memory\n";
+      "field,seconds,steps,ms_per_step,samples_per_step,bytes,psnr,ssim,frames_per_second,peak_memory,flops_"
+      "per_sample,"
+      "bytes_per_sample,random_share,width\n";
   for (const Outcome& o : outcomes)
-    text += fmt::format("{},{:.3f},{},{:.4f},{:.1f},{:.0f},{:.4f},{:.5f},{:.4f},{:.0f}\n", o.field, o.seconds,
-                        o.steps, o.step_ms, o.samples, o.bytes, o.psnr, o.ssim, o.frames, o.memory);
+    text +=
+        fmt::format("{},{:.3f},{},{:.4f},{:.1f},{:.0f},{:.4f},{:.5f},{:.4f},{:.0f},{:.1f},{:.1f},{:.4f},{}\n",
+                    o.field, o.seconds, o.steps, o.step_ms, o.samples, o.bytes, o.psnr, o.ssim, o.frames,
+                    o.memory, o.counts.flops, o.counts.bytes, o.counts.random, o.counts.width);
   write_file(fs::path(v.out) / "comparison.csv", text);
 }
 
@@ -129,13 +148,15 @@ int compare(Values& v) {
   }
   std::vector<Outcome> outcomes;
   for (const std::string& field : v.fields) outcomes.push_back(outcome_of(field, fs::path(v.out) / field));
-  fmt::print("\n");
-  for (const std::string& head : kHeads) fmt::print("{:>16}", head);
-  fmt::print("\n");
+  std::vector<Column> columns;
+  for (const std::string& head : kHeads)
+    columns.push_back({head, columns.empty() ? Column::Kind::left : Column::Kind::right});
+  Table table(columns);
   for (const Outcome& o : outcomes) {
-    for (const std::string& cell : cells_of(o)) fmt::print("{:>16}", cell);
-    fmt::print("\n");
+    const std::vector<std::string> cells = cells_of(o);
+    table.add({cells.begin(), cells.end()});
   }
+  fmt::print("\n{}", table.text());
   write_rows(v, outcomes);
   write_page(v, outcomes);
   const json first = read_json_file(fs::path(v.out) / v.fields.front() / "result.json");
