@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "harness/core/registry.h"
 #include "labs/radiance/run/settings_matrix.h"
 #include "tests/radiance/small_training.h"
 
@@ -95,13 +96,15 @@ std::string measured_of_setting(const FieldSettings& s) {
   return text;
 }
 
-/// What eight steps compute.
-std::string learned_with(const FieldSettings& s) {
+/// What a few steps compute on a backend.
+std::string learned_with(FieldSettings s, int steps = 8, const std::string& backend = "cpu") {
   static CallTimes times = later_is_faster();
-  const Plan plan = Plan::named("last", run_calls(s, 1, "cpu"), times);
-  const auto trainer = make_trainer(s, small_scene(), plan, 3, backend_named("cpu"));
+  const BackendChoice place = backend_named(backend);
+  s.on_a_gpu = place.ladder != "cpu";
+  const Plan plan = Plan::named("last", run_calls(s, 1, place.ladder), times, place.ladder);
+  const auto trainer = make_trainer(s, small_scene(), plan, 3, place);
   std::string text;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < steps; ++i) {
     const StepReport r = trainer->step(i / 8.0);
     text += fmt::format("{:.9g} {} {} {} {:.9g}\n", trainer->batch_loss(r.loss), r.rays, r.samples, r.marched,
                         trainer->batch_psnr());
@@ -162,6 +165,49 @@ TEST(SettingsMatrix, EverySettingChangesWhatIsMeasuredOrLearned) {
         << s->field << "." << s->declared.name << " = " << after[s->declared.name].dump()
         << " changes nothing";
   }
+  // Three of them on the host executor, too, by CUDA rungs: some whose effect two steps show.
+  if (std::ranges::none_of(variants(), [](const Variant& v) { return bool(v.host); })) return;
+  int there = 0;
+  for (const SettingOfField* s : to_run) {
+    const auto [before, after] = recipes(*s, *other_of(*s));
+    const FieldSettings one = settings_from(s->field, before), other = settings_from(s->field, after);
+    const std::vector<std::string> backends = backends_of(one);
+    if (there == 3 || std::ranges::find(backends, "simt") == backends.end()) continue;
+    if (learned_with(one, 2) == learned_with(other, 2)) continue;
+    ++there;
+    EXPECT_NE(learned_with(one, 2, "simt"), learned_with(other, 2, "simt"))
+        << s->field << "." << s->declared.name << " changes nothing on the host executor";
+  }
+  EXPECT_EQ(there, 3);
+}
+
+/// Settings of a field that change the calls of a step on the processor change them on a GPU, too.
+TEST(SettingsMatrix, WhatIsMeasuredOnOneBackendIsMeasuredOnAll) {
+  for (const std::string field : {"hash", "voxels"})
+    for (const SettingOfField& s : all_settings()) {
+      if (s.field != field) continue;
+      const auto calls = [&](const json& recipe, bool gpu) {
+        FieldSettings settings = settings_from(field, recipe);
+        settings.on_a_gpu = gpu;
+        std::string text;
+        for (const PlannedCall& call : run_calls(settings, 1, gpu ? "cuda" : "cpu"))
+          text += fmt::format("{} {}\n", call.op, fmt::join(call.shape, ","));
+        return text;
+      };
+      json before = small_recipe(field);
+      before.update(needed_for(s.declared));
+      for (const json& value : s.declared.others) {
+        json after = before;
+        after[s.declared.name] = value;
+        try {
+          if (calls(before, false) == calls(after, false)) continue;
+        } catch (const std::runtime_error&) {
+          continue;  // no value that goes with the others
+        }
+        EXPECT_NE(calls(before, true), calls(after, true)) << field << "." << s.declared.name;
+        break;
+      }
+    }
 }
 
 TEST(SettingsMatrix, ASettingOfAnotherFieldIsRefusedByName) {

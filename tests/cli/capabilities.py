@@ -1,0 +1,193 @@
+"""What training, watching and inference offer, a row each with the command that shows it: makes the page docs/capabilities.md, and runs
+rows at small sizes.
+
+    capabilities.py KLAB page              prints the page
+    capabilities.py KLAB options           every option of the page is in the command's help
+    capabilities.py KLAB try NUMBER|all    runs so many rows, chosen by the build of klab, in the present folder
+"""
+import hashlib
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import zlib
+
+# A row: what, the command of the page, the arguments that are tried, and what is printed (or FILE: what the file holds).
+# RUN, CELLS and NET are a trained hash field, voxels and a classifier.
+ROWS = {
+    "While it trains": [
+        ("scores of unseen views, in at most 3 % of the time", "train DIR --eval-every 10",
+         "train TRAINED --steps 120 --eval-every 0.05 --no-eval --out scored", "unseen views: PSNR"),
+        ("half the learning rates, and an early end, once these gain nothing", "train DIR --eval-every 10 --plateau 3 --patience 8",
+         "train TRAINED --steps 100000 --set learning_rate=1e-9 --eval-every 0.02 --patience 2 --no-eval --out early", "ended     early"),
+        ("curves of loss, terms, gradient, rates, memory in the terminal", "watch RUN", "watch RUN --once", "length of the gradient"),
+        ("the same as a page, with shares of the stages over time", "report --train RUN -o FILE", "report --train RUN -o page.html",
+         "page.html: Shares of the time"),
+        ("use and collisions of each level of the table", "train DIR", "train TRAINED --steps 8 --no-eval --out levels", "ever moved"),
+        ("a step that is not finite: back to the last checkpoint", "train DIR --on-nan retry",
+         "train TRAINED --steps 8 --on-nan retry --no-eval --out retried", "trained"),
+        ("the scene on a page while it trains", "train DIR --view", "train TRAINED --steps 8 --no-eval --view --out viewed",
+         "http://127.0.0.1"),
+    ],
+    "Where it trains": [
+        ("a field's CUDA rungs on the host executor, with a counted step", "train DIR --backend simt",
+         "train built-in --downscale 25 --config tiny.json --plan last --backend simt --steps 1 --no-eval --out counted",
+         "counted in one step"),
+        ("a classifier's CUDA rungs; cuda: a GPU", "classify DATA --backend simt",
+         "classify spirals --model softmax --train 60 --test 20 --batch 20 --epochs 1 --plan naive --backend simt --out there",
+         "backend   simt"),
+        ("a limit of memory, to which table, batch and pictures are fitted", "train DIR --memory 4GB",
+         "train TRAINED --steps 4 --memory 2GB --no-eval --out fitted", "trained"),
+        ("a batch in parts, by one process or several", "train DIR --parts 2", "train TRAINED --steps 4 --parts 2 --no-eval --out parts",
+         "trained"),
+    ],
+    "What it trains": [
+        ("all settings of all fields", "train --matrix", "train --matrix", "Settings of a training"),
+        ("pixels drawn by their error", "train DIR --set sampling=error", "train TRAINED --steps 8 --set sampling=error --no-eval --out drawn",
+         "trained"),
+        ("a table whose levels grow and shrink", "train DIR --set table=adaptive",
+         "train TRAINED --steps 8 --set table=adaptive --no-eval --out grown", "trained"),
+        ("terms of the loss: opacity, distortion, variation, measured depth", "train DIR --set opacity_entropy=1e-3 --set depth=0.1",
+         "train TRAINED --steps 8 --set opacity_entropy=1e-3 --set depth=0.1 --no-eval --out terms", "trained"),
+        ("nothing in front of the cameras", "train DIR --set near=0.1", "train TRAINED --steps 8 --set near=0.1 --no-eval --out far",
+         "trained"),
+        ("networks of different widths", "train DIR --set width=32 --set color_width=64",
+         "train TRAINED --steps 8 --set color_width=24 --no-eval --out wide", "trained"),
+        ("features looked up again in place of being kept", "train DIR --recompute", "train TRAINED --steps 4 --recompute --no-eval --out again",
+         "trained"),
+        ("half precision between ops, with a loss scale", "train DIR --precision f16",
+         "train TRAINED --steps 4 --precision f16 --no-eval --out half", "loss scale"),
+        ("another field on the same views", "train DIR --field voxels", "train built-in --downscale 25 --field voxels --config cells.json --plan last --steps 8 --no-eval --out other",
+         "trained"),
+        ("a network of one's own layers", 'classify DATA --network "conv 6 5, pool, 120, 10"',
+         "classify glyphs --network LINE --train 40 --test 20 --batch 20 --epochs 1 --plan naive --out own", "right "),
+    ],
+    "Pictures": [
+        ("a score on test views", "eval RUN DIR", "eval RUN built-in --downscale 25 --score 5 --plan last", "protocol"),
+        ("a training view next to its true picture", "render RUN --scene DIR --train-view 3",
+         "render RUN --scene built-in --train-view 3 --downscale 25 --plan last --out trained_view", "trained on"),
+        ("depth and opacity", "render RUN --depth", "render RUN --depth --size 24 --plan last --out deep", "deep/frame_0000_depth.png: PNG"),
+        ("a path of cameras through one queue", "render RUN --orbit 120", "render RUN --orbit 3 --size 24 --plan last --out turned",
+         "through one queue"),
+        ("a path whose pictures share work", "render RUN --orbit 120 --reuse", "render RUN --orbit 6 --reuse 3 --size 32 --plan last --out shared",
+         "of the pixels drawn"),
+        ("tables and weights in few bits in memory", "eval RUN DIR --precision int8",
+         "eval RUN built-in --precision int8 --downscale 25 --score 5 --plan last", "MB in memory"),
+        ("a limit of what is drawn at a time", "render RUN --batch 1024 --memory 500MB",
+         "render RUN --batch 1024 --memory 500MB --size 24 --plan last --out pieces", "1024 pixels at a time"),
+        ("one model in all formats: bytes, speed and the most it can gain, dB", "compare-formats RUN DIR",
+         "compare-formats CELLS built-in --downscale 25 --views 1 --formats int8 --out formats", "at most"),
+        ("all fields for the same time, with counted operations and bytes", "compare-fields DIR",
+         "compare-fields built-in --downscale 25 --seconds 0.5 --fields voxels --plan last --out fields", "ops a sample"),
+    ],
+    "Smaller models": [
+        ("a file in few bits", "quantize RUN --format int8", "quantize RUN --format int8 --out eight.safetensors", "MB as int8"),
+        ("numbers left out, and the others trained again", "compress RUN --prune 0.5 --retrain 500 --out FILE",
+         "compress RUN --prune 0.5 --retrain 4 --views 1 --downscale 25 --plan last --out fewer.safetensors", "pruned"),
+        ("a smaller student", "compress RUN --distill width=16,levels=8 --out FILE",
+         "compress RUN --distill levels=3 --steps 4 --views 1 --downscale 25 --plan last --out student.safetensors", "after"),
+        ("tensors that cost most stay whole", "compress RUN --format int8 --keep auto --out FILE",
+         "compress RUN --format int8 --keep auto --views 1 --downscale 25 --plan last --out kept.safetensors", "compressed alone"),
+        ("the same of a classifier, as JSON", "compress RUN --prune 0.5 --json --out FILE",
+         "compress NET --prune 0.5 --train 60 --test 20 --json --out net.safetensors", '"compression"'),
+    ],
+    "A trained classifier": [
+        ("class and probability of pictures", "classify --predict RUN A.png B.png", "classify --predict NET digit.png", "%"),
+        ("a score on a data set", "classify --predict RUN --evaluate DATA", "classify --predict NET --evaluate glyphs --test 20", "right "),
+        ("names from standard input, one answer each", "classify --predict RUN --json -", "classify --predict NET --json -",
+         '"probability"'),
+    ],
+}
+
+klab, action = sys.argv[1:3]
+
+
+def page():
+    print("# What training and inference offer\n")
+    print("A row for each thing and the command that shows it. Tests run these commands at small sizes\n"
+          "([how](architecture.md#tests)); the [commands](commands.md) have more.")
+    for topic, rows in ROWS.items():
+        print(f"\n## {topic}\n\n| what | command |\n|---|---|")
+        for what, command, _, _ in rows:
+            print(f"| {what} | `./klab {command}` |")
+
+
+def options():
+    helps, faults = {}, 0
+    for rows in ROWS.values():
+        for _, command, _, _ in rows:
+            name = command.split()[0]
+            if name not in helps:
+                helps[name] = subprocess.run([klab, name, "--help"], capture_output=True, text=True).stdout
+            for option in re.findall(r"(?<= )--?[a-z][a-z-]*", command):
+                if not re.search(rf"(^|[ ,]){re.escape(option)}\b", helps[name], re.M):
+                    print(f"FAILED: klab {name} has no {option}")
+                    faults += 1
+    return faults
+
+
+MADE = {
+    "RUN": "train TRAINED --steps 40 --metrics-every 0.01 --no-eval --out run",
+    "CELLS": "train built-in --downscale 25 --field voxels --config cells.json --plan last --steps 8 --no-eval --out cells",
+    "NET": "classify glyphs --model softmax --train 60 --test 20 --batch 20 --epochs 1 --plan naive --out net",
+}
+FOLDERS = {"RUN": "run", "CELLS": "cells", "NET": "net"}
+
+
+def run(text, stdin=""):
+    for name, folder in FOLDERS.items():
+        if re.search(rf"\b{name}\b", text) and not os.path.exists(folder):
+            made = run(MADE[name])
+            if made.returncode != 0:
+                sys.exit(f"FAILED: klab {MADE[name]}: {made.stdout[-500:]}{made.stderr[-500:]}")
+    words = []
+    for word in text.split():
+        if word == "TRAINED":
+            words += ["built-in", "--downscale", "25", "--config", "small.json", "--plan", "last", "--threads", "2"]
+        else:
+            words.append(FOLDERS.get(word, "conv 3 5, pool, 10" if word == "LINE" else word))
+    return subprocess.run([klab, *words], capture_output=True, text=True, input=stdin)
+
+
+def png(name, side):
+    rows = b"".join(b"\0" + bytes((x * 7 + y * 13) % 256 for x in range(side)) for y in range(side))
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    with open(name, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)) +
+                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def attempt(number):
+    small = {"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 1024, "first_rays": 32, "grid": 16,
+             "steps_per_diagonal": 32, "width": 16}
+    tiny = {**small, "batch_samples": 256, "first_rays": 16, "max_samples_per_ray": 32}
+    for name, config in (("small", small), ("tiny", tiny), ("cells", {"first_grid": 8, "grid": 16, "batch_samples": 1024})):
+        with open(f"{name}.json", "w", encoding="utf-8") as file:
+            json.dump(config, file)
+    png("digit.png", 28)
+    rows = [row for rows in ROWS.values() for row in rows]
+    with open(klab, "rb") as file:
+        build = file.read(1 << 16)  # with the linker's digest of the program
+    rows.sort(key=lambda row: hashlib.sha256(build + row[1].encode()).digest())
+    faults = 0
+    for what, command, tried, expected in rows if number == "all" else rows[:int(number)]:
+        ended = run(tried, stdin="digit.png\n")
+        said = ended.stdout + ended.stderr
+        if ended.returncode == 0 and ": " in expected and os.path.exists(expected.split(": ")[0]):
+            name, expected = expected.split(": ")
+            with open(name, "rb") as file:
+                said = file.read().decode("latin-1")
+        if "--backend simt" in tried and "no variant of" in said:
+            print(f"skipped: klab {command}: no CUDA rungs are built here")
+            continue
+        good = ended.returncode == 0 and expected in said
+        print(f"{'ok' if good else 'FAILED'}: klab {command}: {what}")
+        if not good:
+            print(f"  klab {tried}: exit code {ended.returncode}, '{expected}' is not in:\n{said[-1500:]}")
+            faults += 1
+    return faults
+
+
+sys.exit(page() or 0 if action == "page" else options() if action == "options" else attempt(sys.argv[3]))
