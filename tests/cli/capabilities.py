@@ -51,6 +51,8 @@ ROWS = {
          "train TRAINED --steps 8 --set table=adaptive --no-eval --out grown", "trained"),
         ("terms of the loss: opacity, distortion, variation, measured depth", "train DIR --set opacity_entropy=1e-3 --set depth=0.1",
          "train TRAINED --steps 8 --set opacity_entropy=1e-3 --set depth=0.1 --no-eval --out terms", "trained"),
+        ("levels of the table that learn in turn, from the coarsest", "train DIR --set open_until=0.3",
+         "train TRAINED --steps 8 --set open_until=0.5 --no-eval --out turns", "trained"),
         ("nothing in front of the cameras", "train DIR --set near=0.1", "train TRAINED --steps 8 --set near=0.1 --no-eval --out far",
          "trained"),
         ("networks of different widths", "train DIR --set width=32 --set color_width=64",

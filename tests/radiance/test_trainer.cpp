@@ -52,6 +52,35 @@ TEST(Trainer, SameSeedSameModel) {
   }
 }
 
+TEST(Trainer, LevelsLearnInTurnFromTheCoarsest) {
+  Config c = small_config();
+  c.open_until = 1;
+  c.open_first = 2;
+  Trainer trainer(small_scene(), c, small_plan(), 3);
+  const std::vector<int64_t> sizes = trainer.model().sizes;
+  const auto table = [&] {
+    const Array<float>& t = trainer.model().of(Part::table);
+    return std::vector<float>(t.begin(), t.end());
+  };
+  const std::vector<float> before = table();
+  const auto levels_that_moved = [&] {
+    const std::vector<float> now = table();
+    int64_t moved = 0, begin = 0;
+    for (const int64_t entries : sizes) {
+      const int64_t end = begin + entries * c.features;
+      moved += !std::equal(now.begin() + begin, now.begin() + end, before.begin() + begin);
+      begin = end;
+    }
+    return moved;
+  };
+  trainer.step(0);
+  EXPECT_EQ(levels_that_moved(), 2);
+  trainer.step(0.5);
+  EXPECT_EQ(levels_that_moved(), 4);
+  trainer.step(1);
+  EXPECT_EQ(levels_that_moved(), 6);
+}
+
 TEST(Trainer, PlansAgree) {
   Trainer best(small_scene(), small_config(), small_plan(), 3);
   Trainer naive(small_scene(), small_config(), small_plan("naive"), 3);

@@ -32,7 +32,10 @@ struct Config : LossSettings {
   double table_sparse = 0.15;  // ... and shrinks when less than this share is
   int64_t table_every = 16;    // adaptive: steps between two checks of the levels
   int64_t table_idle = 2048;   // adaptive: steps without a gradient after which an entry is reset
-  double table_rate = 3;       // learning rate of the table, as a multiple of the networks' rate
+  // Levels that learn in turn, from the coarsest; 0: all from the beginning. (K. Park and others, "Nerfies", 2021, for frequencies.)
+  double open_until = 0;   // share of the run after which all do
+  int64_t open_first = 4;  // levels that do at the beginning
+  double table_rate = 3;   // learning rate of the table, as a multiple of the networks' rate
   // Networks.
   int64_t density_hidden = 1;
   int64_t color_hidden = 2;
@@ -107,6 +110,10 @@ struct Config : LossSettings {
           "adaptive table: steps between two checks of the levels");
     visit("table_idle", c.table_idle, 1, int64_t(1) << 30,
           "adaptive table: steps without a gradient after which an entry is reset");
+    visit("open_until", c.open_until, 0, 1,
+          "share of the run until which levels begin to learn, one after the other from the coarsest; 0: all "
+          "at once");
+    visit("open_first", c.open_first, 1, 32, "levels in turn: how many learn from the beginning");
     visit("table_rate", c.table_rate, 1e-3, 1e3,
           "learning rate of the table, in units of the networks' rate");
     visit("density_hidden", c.density_hidden, 1, 8, "hidden layers of the density network");

@@ -141,6 +141,7 @@ void TrainStep::propagate(Ops& ops) const {
   // The table's gradient is large and mostly zero; values that are not finite come from these gradients.
   require_finite(ops, d_features_, samples.times(encoded_), 2);
   unscale(ops, d_features_, samples.times(encoded_), 2);
+  close_levels(ops, samples, d_features_);
   scatter(ops, samples, positions, d_features_);
 }
 
@@ -156,6 +157,7 @@ void TrainStep::add_points(Ops& ops) const {
     round_gradient(ops, d_point_features_, encoded_, n);
     if (formats_.gradients != nullptr) require_finite(ops, d_point_features_, encoded_ * n, 2);
     unscale(ops, d_point_features_, encoded_ * n, 2);
+    close_levels(ops, n, d_point_features_);
     scatter(ops, n, point_positions, d_point_features_);
   };
   loss_at_points(ops, forward, backward);
@@ -301,6 +303,13 @@ void TrainStep::density_back(Ops& ops, const Count& n, const Handle<float>& x, c
       {.x = x, .weights = used_[kDensity], .d_y = d_y, .d_x = d_x, .d_weights = gradient[kDensity]}, suffix);
 }
 
+// Features of levels that are closed stay as small as they begin.
+void TrainStep::close_levels(Ops& ops, const Count& n, const Handle<float>& d_values) const {
+  if (c_.open_until <= 0) return;
+  const int64_t closed = int64_t(closed_levels) * c_.features;
+  ops.fill("closed levels", d_values.row(encoded_ - closed), 0, closed * n.now() * int64_t(sizeof(float)));
+}
+
 void TrainStep::scatter(Ops& ops, const Count& n, const Handle<float>& at,
                         const Handle<float>& d_values) const {
   if (plain_)
@@ -442,6 +451,7 @@ TrainStep::TrainStep(Memory& memory, const Config& config, int cascades, const D
   bits = memory.tensor<uint8_t>("grid.bits", 1, cells_ / 8);
   occupied = memory.tensor<int32_t>("grid.occupied", 1, 1);
   all_cells = memory.choice("all cells");
+  closed_levels = memory.choice("closed levels");
   chosen = memory.tensor<int32_t>("chosen", 1, cells_);
   chosen_count = memory.tensor<int32_t>("chosen count", 1, 1);
   chosen_cells_ = memory.count("chosen", chosen_count, 0, cells_, room.usual_samples);

@@ -41,6 +41,7 @@ class TrainStep : public RayStep {
   Handle<int32_t> occupied;              // number of occupied cells
   Handle<int32_t> chosen, chosen_count;  // cells that the last update of the grid evaluates
   Count all_cells;                       // to be set: whether that is all of them
+  Count closed_levels;                   // to be set: how many of the finest levels do not learn yet
 
   /// Program: loss and gradient of a batch. With composite_loss_bwd in the plan, pixel loss and samples' gradients are one call, if
   /// fusable(). The same in two programs, for callers that change the rays' weights in between: up to the samples that count, and
@@ -87,6 +88,7 @@ class TrainStep : public RayStep {
                        std::string_view suffix = {}) const;
   void density_back(Ops& ops, const Count& n, const Handle<float>& x, const Handle<float>& d_y,
                     const Handle<float>& d_x, std::string_view suffix = {}) const;
+  void close_levels(Ops& ops, const Count& n, const Handle<float>& d_values) const;
   void scatter(Ops& ops, const Count& n, const Handle<float>& at, const Handle<float>& d_values) const;
 
   void copy_parameters(Ops& ops) const;

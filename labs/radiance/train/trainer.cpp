@@ -315,8 +315,16 @@ void Trainer::measure_gradient(StepReport& report) {
   report.clipped_norm = std::sqrt(after);
 }
 
+/// Returns how many of the finest levels of the table do not learn at that share of the run.
+int64_t closed_levels_at(const Config& c, double progress) {
+  if (c.open_until <= 0 || progress >= c.open_until) return 0;
+  const int64_t first = std::min(c.open_first, c.levels);
+  return c.levels - first - int64_t(progress / c.open_until * double(c.levels - first));
+}
+
 StepReport Trainer::step(double progress) {
   take_turns();
+  memory_->set(programs_->closed_levels, closed_levels_at(config_, progress));
   if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = shared_loss_and_gradient();
   if (std::exchange(measures_gradient_, false)) measure_gradient(report);
