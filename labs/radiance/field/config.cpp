@@ -16,6 +16,8 @@ void Config::validate() const {
   require(color_width % 8 == 0, "\"color_width\" must be a multiple of 8");
   require(finest_resolution >= base_resolution,
           "\"finest_resolution\" must not be below \"base_resolution\"");
+  require(open_until == 0 || table == "fixed",
+          "\"open_until\" goes with a \"fixed\" table: levels that wait would shrink");
   require(table == "fixed" || hash != "tiled",
           "\"hash\" \"tiled\" lies otherwise in a table of another size, so an \"adaptive\" one cannot have "
           "it: take "
