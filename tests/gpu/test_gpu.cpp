@@ -1,12 +1,18 @@
 // The path to a GPU, with a stand-in: device memory of the host executor, a clock that the test sets.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "harness/check/check.h"
 #include "harness/cli/check_apart.h"
 #include "harness/gpu/gpu_run.h"
+#include "harness/gpu/gpu_use.h"
 #include "harness/records/gpu_record.h"
 #include "harness/simt/runtime_api.h"
 #include "harness/timing/gpu_timing.h"
@@ -293,6 +299,33 @@ TEST(CheckApart, AProcessThatDiesIsAFailureOfItsVariant) {
   const CheckResult other = read_check("a.cuda.01_x", "{\"variants\":[]}", 2 << 8);
   ASSERT_EQ(other.failures.size(), 1U);
   EXPECT_NE(other.failures.front().note.find("exit code 2"), std::string::npos);
+}
+
+/// NVIDIA's library of that name is found once it is loaded: here one that answers what the test wants.
+TEST(GpuUse, IsWhatTheManagementLibrarySays) {
+  const auto folder = std::filesystem::temp_directory_path() / ("klab_nvml_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "nvml.c") << R"(
+struct rates { unsigned gpu, memory; };
+struct bytes { unsigned long long total, free, used; };
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) { *device = (void*)(100ul + index); return index == 1 ? 0 : 2; }
+int nvmlDeviceGetUtilizationRates(void* device, struct rates* r) { r->gpu = 73; r->memory = 5; return device == (void*)101ul ? 0 : 1; }
+int nvmlDeviceGetMemoryInfo(void* device, struct bytes* b) { b->total = 8000; b->free = 7000; b->used = 1000; return 0; }
+)";
+  const std::string library = (folder / "libnvidia-ml.so.1").string();
+  const std::string command = "cc -shared -fPIC -Wl,-soname,libnvidia-ml.so.1 -o " + library + " " +
+                              (folder / "nvml.c").string() + " 2>/dev/null";
+  const bool made = std::system(command.c_str()) == 0;
+  void* loaded = made ? dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) : nullptr;
+  std::filesystem::remove_all(folder);
+  if (loaded == nullptr) GTEST_SKIP() << "no C compiler here";
+  ::setenv("CUDA_VISIBLE_DEVICES", "1,0", 1);
+  const std::optional<GpuUse> use = gpu_use();
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->busy, 0.73);
+  EXPECT_EQ(use->used, 1000);
+  EXPECT_EQ(use->memory, 8000);
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ constexpr Curve kCurves[] = {{"loss", "loss", "", 1, true},
                              {"occupied", "occupied cells", " %", 100, false},
                              {"batch", "samples of a step, planned", "", 1, false},
                              {"memory", "memory", " MB", 1e-6, false},
-                             {"device_free", "free memory of the GPU", " MB", 1e-6, false}};
+                             {"device_free", "free memory of the GPU", " MB", 1e-6, false},
+                             {"device_used", "used memory of the GPU", " MB", 1e-6, false},
+                             {"device_busy", "GPU in use", " %", 100, false}};
 
 double last_of(const MetricsColumns& m, const std::string& name) {
   const auto at = m.find(name);

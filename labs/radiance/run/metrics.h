@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/gpu/gpu_use.h"
 #include "labs/radiance/run/validation.h"
 #include "labs/radiance/train/trainer.h"
 
@@ -28,6 +29,7 @@ struct MetricsLine {
   std::optional<ValidationPoint> unseen;  // a validation since the line before
   double loss_scale = 0;                  // factor on the loss; 0: unused, and this and the next stay empty
   int64_t skipped = 0;                    // steps skipped so far because their gradients were not finite
+  std::optional<GpuUse> device;           // of a GPU, where its driver tells
 };
 
 /// Writes the file.

@@ -149,6 +149,7 @@ MetricsLine RunJob::line_of(FieldTrainer& trainer, const StepReport& report) con
       .device_free =
           place_.backend.available && !place_.backend.in_host_memory ? place_.backend.available() : 0,
       .batch = trainer.batch_samples() > 0 ? trainer.batch_samples() : batch_samples(o_.settings)};
+  if (o_.backend == "cuda") line.device = gpu_use();
   if (const LossScale* scale = trainer.loss_scale()) {
     line.loss_scale = scale->value();
     line.skipped = scale->state().skipped;
