@@ -145,11 +145,12 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path))
     if (entry.path().extension() == ".png") files.push_back(entry.path());
-  // Sort comparisons with the ground truth first, then depth, then the rest.
+  // Comparisons with the ground truth come first, then depth, then the rest.
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     const auto rank = [](const fs::path& p) {
       const std::string name = p.filename().string();
-      return name.find("depth") != std::string::npos ? 1 : name.starts_with("test_") ? 0 : 2;
+      if (name.find("depth") != std::string::npos) return 2;
+      return name.starts_with("test_") ? 0 : name.starts_with("train_") ? 1 : 3;
     };
     return rank(a) != rank(b) ? rank(a) < rank(b) : a < b;
   });

@@ -119,14 +119,15 @@ std::string pictures_html(const TrainingRun& run) {
   std::string html;
   for (const TrainingPicture& p : run.pictures) {
     const bool depth = p.name.find("depth") != std::string::npos;
-    const bool test = p.name.starts_with("test_") && !depth;
+    const bool test = p.name.starts_with("test_") && !depth, train = p.name.starts_with("train_");
     html += fmt::format(
         "<figure><img src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}\" loading=\"lazy\"><figcaption>{}: "
         "{}</figcaption></figure>\n",
         p.data, p.width, p.height, escaped(p.name), escaped(p.name),
-        depth  ? "depth, near is light"
-        : test ? "left the model, right the truth; not trained on"
-               : "rendered by the model");
+        depth   ? "depth, near is light"
+        : test  ? "left the model, right the truth; not trained on"
+        : train ? "left the model, right the truth; trained on"
+                : "rendered by the model");
   }
   return html.empty() ? "" : "<div class=\"pictures\">\n" + html + "</div>\n";
 }

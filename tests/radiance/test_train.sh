@@ -97,6 +97,7 @@ grep -q '^PSNR' stopped.txt || fail "interrupted, and not evaluated"
 "$klab" render stopped --plan first/plan.json --size 48 --orbit 2 --depth --out orbit >/dev/null || fail "render --orbit"
 "$klab" render stopped --plan first/plan.json --scene built-in --view 1 --downscale 12 --out view >/dev/null || fail "render --view"
 "$klab" render stopped --plan first/plan.json --scene built-in --train-view 1 --downscale 12 --out view >view.txt || fail "render --train-view"
+[[ -s stopped/train_0.png ]] || fail "the run has no picture of a training view"
 [[ -s view/train_0001.png && -s view/train_0001_compared.png ]] || fail "no picture of a training view"
 grep -q 'dB on a view that it was trained on' view.txt || { cat view.txt; fail "no score of a training view"; }
 for file in orbit/frame_0001.png orbit/frame_0000_depth.png view/view_0001.png; do

@@ -7,6 +7,7 @@
 //   DIR/plan.json                the variant of each op, for --plan; written before the first step
 //   DIR/result.json              scores, protocol, times, stage shares; written at the end
 //   DIR/test_<i>.png             the model's pictures of the test views, next to the true ones
+//   DIR/train_<i>.png            the same of two training views
 #pragma once
 
 #include <filesystem>

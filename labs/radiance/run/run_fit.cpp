@@ -12,6 +12,7 @@
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/report/terminal.h"
+#include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/counted_step.h"
 #include "labs/radiance/run/cpu_share.h"
 #include "labs/radiance/run/evaluation.h"
@@ -377,6 +378,27 @@ std::optional<Plan> RunJob::plan_of_pictures(const Plan& plan) const {
   return o_.backend == "cpu" ? std::optional<Plan>(plan) : std::nullopt;
 }
 
+// Two views that it was trained on, small: how far it is from what it has seen. Left out where memory is short.
+void RunJob::show_training_views(const FieldModel& model, const Plan& plan) {
+  constexpr int kSide = 400;  // pixels of the longer side, at most
+  if (pool_ || !ranks_.first() || stop_requested) return;
+  try {
+    const MemoryOwner owner("scratch");
+    const PictureMaker pictures(model, "last", place_of_pictures(), times_, plan_of_pictures(plan),
+                                memory_.choice.pixels);
+    const size_t views = scene_.train.size();
+    for (const size_t i : {size_t{0}, views / 2}) {
+      const Camera& camera = scene_.train[i].camera;
+      const View view = reduced_view(
+          scene_.train[i], std::max(1, (std::max(camera.width, camera.height) + kSide - 1) / kSide));
+      save_comparison(folder_->file(fmt::format("train_{}.png", i)), view, pictures.render()(view.camera),
+                      model.placement().black);
+    }
+  } catch (const std::bad_alloc&) {
+    fmt::print(words_, "note      no memory for pictures of training views\n");
+  }
+}
+
 void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
   if (!o_.evaluate) {
     fmt::print(words_, "not evaluated (--no-eval)\n");
@@ -411,6 +433,7 @@ void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
   fmt::print(words_,
              "time      {:.1f} s of training from the first step, {:.1f} s of evaluation not counted\n",
              seconds_, since(evaluation));
+  show_training_views(model, plan);
 }
 
 }  // namespace klab

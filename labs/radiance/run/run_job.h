@@ -105,6 +105,7 @@ class RunJob {
   BackendChoice place_of_pictures() const;
   std::optional<Plan> plan_of_pictures(const Plan& plan) const;
   void evaluate_on_tests(const FieldModel& model, const Plan& plan);
+  void show_training_views(const FieldModel& model, const Plan& plan);
   void save_model(const FieldModel& model, int64_t steps);
   void write_result();
   std::string left() const;
