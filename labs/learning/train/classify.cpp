@@ -55,7 +55,7 @@ bool is_for(const VariantIds& ids, const std::string& rungs) {
 }
 
 /// The rungs requested on the command line, else those of the checkpoint, since another rung may sum in
-/// another order. A checkpoint of another backend chooses anew.
+/// another order. A checkpoint of another backend has no say.
 struct Wanted {
   VariantIds ids;
   std::string where;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kSolid = 0.98F,
                 kEmpty = 0.02F;     // opacity from which, and up to which, a pixel shows one thing
-constexpr float kDepthOff = 0.01F;  // of its distance by which a point may lie beside a surface
+constexpr float kDepthOff = 0.01F;  // of its distance by which a point may lie off a surface
 constexpr float kFar = 1e3F;        // in grid units: behind everything
 constexpr float kUnknown = -1, kBackground = std::numeric_limits<float>::infinity();
 

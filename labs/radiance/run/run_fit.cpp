@@ -381,7 +381,7 @@ std::optional<Plan> RunJob::plan_of_pictures(const Plan& plan) const {
 // Two views that it was trained on, small: how far it is from what it has seen. Left out where memory is short.
 void RunJob::show_training_views(const FieldModel& model, const Plan& plan) {
   constexpr int kSide = 400;  // pixels of the longer side, at most
-  if (pool_ || !ranks_.first() || stop_requested) return;
+  if (pool_ || !ranks_.first()) return;
   try {
     const MemoryOwner owner("scratch");
     const PictureMaker pictures(model, "last", place_of_pictures(), times_, plan_of_pictures(plan),
