@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "harness/core/registrar.h"
 #include "kernels/common/sh_basis.h"
@@ -56,6 +57,15 @@ struct Block {
   alignas(64) float harmonics[kPoints][kLanesOf<R>];
 };
 
+/// As many lanes as a vector has; those behind the given ones are 0.
+template <class V>
+HWY_INLINE hn::Vec<Tag> in_all_lanes(V v) {
+  if constexpr (std::is_same_v<V, hn::Vec<Tag>>)
+    return v;
+  else
+    return hn::ZeroExtendVector(Tag(), v);
+}
+
 /// The weighted densities of a point's corners, in eight lanes or in those of the vector.
 template <class R>
 HWY_INLINE hn::Vec<Tag> densities(const VoxelShNarrowFwd::Args<float>& x, const Block<R>& block, int64_t p) {
@@ -70,11 +80,7 @@ HWY_INLINE hn::Vec<Tag> densities(const VoxelShNarrowFwd::Args<float>& x, const 
     sum =
         hn::MulAdd(hn::LoadU(d8, at.weight + c), hn::IfThenElse(none, hn::Set(d8, x.empty[0]), stored), sum);
   }
-  const Tag d;
-  if constexpr (hn::MaxLanes(Tag()) > size_t(kEach))
-    return hn::ZeroExtendVector(d, sum);
-  else
-    return sum;
+  return in_all_lanes(sum);
 }
 
 template <int kBasis, int64_t kFormat>
