@@ -215,7 +215,7 @@ std::string trace_html(const TraceView& v) {
       v.variant->id,
       fmt::format("{}; seed {}; run on the host, every access watched, within the limits of {}.",
                   escaped(shape_text(v.op->op, v.run.shape)), v.run.seed, simt::named_gpu().name),
-      html + hints_html(v) + trace_html_tables(v));
+      html + hints_html(v) + v.pictures + trace_html_tables(v));
 }
 
 }  // namespace klab

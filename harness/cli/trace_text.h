@@ -21,6 +21,7 @@ struct TraceView {
   std::string no_resources;        // reason why registers are not known; empty if they are
   std::vector<LocalMemory> local;  // in the machine code, if it was read
   bool bound = false;              // show the least time on the named GPU
+  std::string pictures;            // a section of the page, HTML; empty: none
 };
 
 /// A counter with Nsight Compute's name and klab's description.

@@ -8,6 +8,7 @@
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/peer_barrier.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -86,6 +87,10 @@ void issue_product(void* const* slots, unsigned present) {
                    .line = one.line,
                    .text = "wgmma needs all 32 lanes of a warp, and some have ended or do not exist"});
   ex.async().groups.issue(ex.lane->warp, lanes);
+}
+
+void note_of_products(Note what, uint32_t left, int line) {
+  if (running->trace != nullptr) running->trace->note(what, line, left);
 }
 
 struct GroupSlot {
@@ -193,6 +198,7 @@ void fence_proxy() {
 
 void wgmma(const Wgmma& what, const WgmmaRegisters& d, const uint32_t* a_registers, uint64_t a, uint64_t b,
            const char* file, int line) {
+  note_of_products(Note::product, 0, line);
   WarpGroups::Slot slot{&what, &d, a_registers, a, b, file, line, __builtin_return_address(0)};
   running->wait_for_lanes(Meeting::matrix, ~0U, &slot, issue_product, "wgmma.mma_async", file, line);
 }
@@ -202,6 +208,7 @@ void wgmma_fence(const char* file, int line) {
 }
 
 void wgmma_commit(const char* file, int line) {
+  note_of_products(Note::product_commit, 0, line);
   GroupSlot slot{file, line};
   running->wait_for_lanes(Meeting::matrix, ~0U, &slot, commit_products, "wgmma.commit_group", file, line);
 }
@@ -209,6 +216,7 @@ void wgmma_commit(const char* file, int line) {
 void wgmma_wait(int left, const char* file, int line) {
   running->wait_for_lanes(Meeting::matrix, ~0U, nullptr, nullptr, "wgmma.wait_group", file, line);
   block().groups.wait(left, file, line);
+  note_of_products(Note::product_wait, uint32_t(left), line);
 }
 
 void named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line) {

@@ -5,6 +5,8 @@
 
 #include "harness/simt/bulk_reduce.h"
 #include "harness/simt/cluster.h"
+#include "harness/simt/modules.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -150,8 +152,20 @@ std::string AsyncBlock::state_of(const Mbarrier& b) const {
   return text;
 }
 
+void AsyncBlock::note(Note what, const Mbarrier& b, uint32_t phase, size_t bytes, int line) const {
+  const Executor& e = executor_;
+  if (e.trace == nullptr || !e.trace->is_recorded()) return;
+  const auto off = size_t(b.at - e.static_shared);
+  const Module* const module = off < e.static_shared_bytes ? module_at(e.launch->kernel) : nullptr;
+  const std::string name = module != nullptr
+                               ? shared_name(*module, off)
+                               : "shared memory, byte " + std::to_string(b.at - e.dynamic_shared);
+  e.trace->note(what, line, phase, uint32_t(bytes), &b, name);
+}
+
 uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file,
                             int line) {
+  note(Note::arrive, b, b.phase, 0, line);
   return arrive(b, count, how, bytes, nullptr, file, line);
 }
 
@@ -245,11 +259,15 @@ bool AsyncBlock::wait(Mbarrier& b, const WaitedPhase& what, const char* file, in
     if (!executor_.wait_until_woken(&b, "mbarrier.try_wait", file, line)) return false;
   moved();
   if (executor_.trace != nullptr) executor_.trace->acquired(b.over);
+  note(Note::waited, b, b.phase, 0, line);
   return true;
 }
 
 void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
   moved();
+  // A copy that another block of the cluster has issued belongs to no warp of this one.
+  if (executor_.cluster == nullptr || executor_.cluster->rank() == rank_)
+    note(copy.arrivals > 0 ? Note::follow : Note::bulk, b, b.phase, copy.bytes, copy.line);
   if (!copy.rows.empty()) {
     std::memset(here(copy.to), 0xFF, copy.rows.size() * copy.row_bytes);  // who does not wait reads NaNs
     const char* const end = copy.to + copy.rows.size() * copy.row_bytes;
@@ -280,6 +298,8 @@ std::string AsyncBlock::other_swizzle(const void* p, unsigned swizzle) const {
 void AsyncBlock::store_issued(const CopyInFlight& what) {
   moved();
   Stores& s = stores_[executor_.lane->thread];
+  if (executor_.trace != nullptr)
+    executor_.trace->note(Note::store, what.line, 0, uint32_t(what.rows.size() * what.row_bytes));
   if (s.groups.empty()) s.groups.emplace_back();
   if (executor_.trace != nullptr && s.agent == 0) s.agent = executor_.trace->new_agent(AgentKind::stores);
   s.groups.back().push_back(what);
@@ -293,6 +313,7 @@ void AsyncBlock::bulk_commit() {
   Stores& s = stores_[executor_.lane->thread];
   if (s.groups.empty()) s.groups.emplace_back();
   s.groups.emplace_back();
+  if (executor_.trace != nullptr) executor_.trace->note(Note::store_commit, 0);
 }
 
 void AsyncBlock::carry_out(Stores& s, size_t count) {
@@ -303,6 +324,7 @@ void AsyncBlock::carry_out(Stores& s, size_t count) {
 }
 
 void AsyncBlock::bulk_wait(int left) {
+  if (executor_.trace != nullptr) executor_.trace->note(Note::store_wait, 0, uint32_t(left));
   const auto at = stores_.find(executor_.lane->thread);
   if (at == stores_.end()) return;
   Stores& s = at->second;
@@ -326,7 +348,12 @@ void AsyncBlock::named_barrier(uint32_t id, uint32_t threads, bool waits, const 
   if (b.threads != threads)
     fails(name + std::to_string(id) + " for " + std::to_string(threads) + " threads, and at line " +
           std::to_string(b.line) + " for " + std::to_string(b.threads));
-  if (executor_.trace != nullptr) b.clocks.merge(executor_.trace->released());
+  const std::string of = "named barrier " + std::to_string(id);
+  const uint32_t phase = b.phase;
+  if (executor_.trace != nullptr) {
+    b.clocks.merge(executor_.trace->released());
+    executor_.trace->note(Note::arrive, line, phase, 0, &b, of);
+  }
   if (++b.arrived < b.threads) {
     if (!waits) return;
     while (!executor_.wait_until_woken(&b, "barrier.sync", file, line)) {
@@ -334,11 +361,15 @@ void AsyncBlock::named_barrier(uint32_t id, uint32_t threads, bool waits, const 
   } else {
     b.over = std::exchange(b.clocks, {});
     b.arrived = 0;
+    ++b.phase;
     executor_.progressed();
     executor_.wake(&b);
     if (!waits) return;
   }
-  if (executor_.trace != nullptr) executor_.trace->acquired(b.over);
+  if (executor_.trace != nullptr) {
+    executor_.trace->acquired(b.over);
+    executor_.trace->note(Note::waited, line, phase + 1, 0, &b, of);
+  }
 }
 
 void AsyncBlock::set_registers(uint32_t count, bool more, const char* file, int line) {

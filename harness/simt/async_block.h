@@ -23,6 +23,7 @@ namespace klab::simt {
 
 enum class BulkReduce : uint8_t;
 enum class BulkType : uint8_t;
+enum class Note : uint8_t;
 
 /// A copy to shared memory, or the arrival of earlier cp.async, that a barrier waits for.
 struct CopyInFlight {
@@ -110,7 +111,7 @@ class AsyncBlock {
     uint16_t completed = 0;                         // groups whose stores have been carried out
   };
   struct Named {
-    uint32_t threads = 0, arrived = 0, line = 0;
+    uint32_t threads = 0, arrived = 0, line = 0, phase = 0;
     AsyncClocks clocks, over;
   };
 
@@ -124,6 +125,8 @@ class AsyncBlock {
   /// Returns where an address of the block's shared memory lies now: elsewhere while the block is set aside (cluster.h).
   char* here(char* p) const;
   std::string state_of(const Mbarrier& b) const;
+  /// Adds an event about a barrier of the block to its recording, if there is one.
+  void note(Note what, const Mbarrier& b, uint32_t phase, size_t bytes, int line) const;
 
   struct Tile {
     const char* end;

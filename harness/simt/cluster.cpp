@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/simt/modules.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -116,6 +117,8 @@ void Cluster::arrive(bool release, const char* file, int line) {
     return;
   }
   next = b.phase + 1;
+  if (executor_.trace != nullptr)
+    executor_.trace->note(Note::arrive, line, b.phase, 0, &b, "cluster's barrier");
   if (release && executor_.trace != nullptr) b.open.merge(executor_.trace->released().seen_by(rank_, 0));
   ++b.arrived;
   moved = true;
@@ -134,7 +137,10 @@ void Cluster::wait(const char* file, int line) {
                                "barrier.cluster.arrive must come first"});
   }
   while (b.phase < next) executor_.wait_until_woken(&b, "barrier.cluster.wait", file, line);
-  if (executor_.trace != nullptr) executor_.trace->acquired(b.over.seen_by(0, rank_));
+  if (executor_.trace != nullptr) {
+    executor_.trace->acquired(b.over.seen_by(0, rank_));
+    executor_.trace->note(Note::waited, line, next, 0, &b, "cluster's barrier");
+  }
 }
 
 void Cluster::thread_ended(const Lane& lane) {

@@ -24,6 +24,7 @@ bool WarpLog::run_block(Group& group, const Run& run) {
   uintptr_t address[32];
   for (;;) {
     if ((group.lanes & run.going_on & ~with_more(group.lanes)) != 0) return false;
+    if (read_notes(group, run)) continue;
     uint32_t together = 0;
     uint16_t site = 0;
     uint32_t bytes = 0;
@@ -69,16 +70,42 @@ void WarpLog::run_together(Group& group, const Run& run) {
     }
     if (!alike || (first.site == kPlace && apart != 0)) break;
     if (first.site == kPlace)
-      enter(group, first.place());
+      enter(group, first.place(), run);
     else
       run.account(first.site, first.bytes, group.lanes, address);
   }
   for (unsigned i = 0; i < count; ++i) next_[lanes[i]] += k;
 }
 
-void WarpLog::enter(Group& group, const Place& place) {
+bool WarpLog::read_notes(const Group& group, const Run& run) {
+  uintptr_t what[32];
+  bool any = false;
+  for (uint32_t left = group.lanes; left != 0;) {
+    uint32_t together = 0;
+    const Entry* first = nullptr;
+    each_lane(left, [&](unsigned i) {
+      if (!has_more(i) || !next(i).is_note()) {
+        left &= ~(1u << i);
+        return;
+      }
+      if (first == nullptr) first = &next(i);
+      if (!next(i).is_like(*first)) return;
+      together |= 1u << i;
+      what[i] = next(i).address;
+    });
+    if (together == 0) break;
+    run.account(first->site, first->bytes, together, what);
+    each_lane(together, [&](unsigned i) { ++next_[i]; });
+    left &= ~together;
+    any = true;
+  }
+  return any;
+}
+
+void WarpLog::enter(Group& group, const Place& place, const Run& run) {
   group.calls.resize(place.depth);
   group.calls.back() = place;
+  if (run.entered != nullptr) (*run.entered)(place.block, group.lanes);
 }
 
 Place WarpLog::meeting(const Group& group, uintptr_t loop, const Run& run) {
@@ -192,7 +219,7 @@ bool WarpLog::move_on(Group& group, const Run& run) {
   each_lane(more, [&](unsigned i) { same |= uint32_t(next(i).place() == first) << i; });
   if (same == group.lanes) {
     each_lane(same, [&](unsigned i) { ++next_[i]; });
-    enter(group, first);
+    enter(group, first, run);
     return true;
   }
   for (uint32_t left = more; left != 0;) {
@@ -226,9 +253,10 @@ void WarpLog::go(Group& group, const Run& run) {
   }
 }
 
-void WarpLog::replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account) {
+void WarpLog::replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account,
+                     const Entered* entered) {
   if (all_ == nullptr) all_ = std::make_unique<Group>(Group{~0u, {}, {}, 0, nullptr, {}});
-  go(*all_, {going_on, ended, flow, account});
+  go(*all_, {going_on, ended, flow, account, entered});
   drop_read();
 }
 

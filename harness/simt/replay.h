@@ -31,8 +31,13 @@ struct Place {
 
 class WarpLog {
  public:
-  /// Called for each request: site, bytes per lane, mask of lanes, addresses of 32 lanes.
+  /// Called for each request: site, bytes per lane, mask of lanes, addresses of 32 lanes. For notes of a recording: kNote plus its
+  /// kind, its line, the lanes that have it, and what it holds in place of an address.
   using Account = std::function<void(uint16_t, uint32_t, uint32_t, const uintptr_t*)>;
+  /// Called for each block of code that lanes enter together, if it is recorded: the block, the mask of lanes.
+  using Entered = std::function<void(uintptr_t, uint32_t)>;
+  /// Sites from here on are notes (Note in recording.h), which do not decide which lanes run together.
+  static constexpr uint16_t kNote = 0xFF00;
 
   /// Both append to the lane's log and return the number of entries that have not been replayed.
   size_t entered(unsigned lane, const Place& p) {
@@ -44,10 +49,15 @@ class WarpLog {
     return logs_[lane].size();
   }
 
+  void noted(unsigned lane, uint8_t kind, uintptr_t what, uint32_t line) {
+    logs_[lane].push_back({what, uint16_t(kNote + kind), 0, line});
+  }
+
   /// Replays the logs and passes on each request. `going_on` are lanes that will log more without waiting for
   /// others; where the next step of such a lane matters, the rest is kept. `ended` are lanes whose threads
   /// have ended.
-  void replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account);
+  void replay(uint32_t going_on, uint32_t ended, Flow& flow, const Account& account,
+              const Entered* entered = nullptr);
 
   /// Clears the logs, at the start of a block of threads.
   void forget();
@@ -60,6 +70,7 @@ class WarpLog {
     uint16_t depth;
     uint32_t bytes;  // or the turn of the place
     Place place() const { return {address, bytes, depth}; }
+    bool is_note() const { return site >= kNote && site != kPlace; }
     bool is_like(const Entry& o) const { return site == o.site && depth == o.depth && bytes == o.bytes; }
   };
   /// Lanes that run together, or wait until their parts have reconverged.
@@ -75,6 +86,7 @@ class WarpLog {
     uint32_t going_on, ended;
     Flow& flow;
     const Account& account;
+    const Entered* entered;
   };
 
   bool has_more(unsigned lane) const { return next_[lane] < logs_[lane].size(); }
@@ -95,7 +107,9 @@ class WarpLog {
   /// Moves all lanes to their next place, or splits them into parts. Returns false if they have to wait.
   bool move_on(Group& group, const Run& run);
   void part(Group& group, std::vector<uint32_t> ways, const Run& run);
-  void enter(Group& group, const Place& place);
+  /// Passes on notes at which lanes of the group stand. Returns false if there are none.
+  bool read_notes(const Group& group, const Run& run);
+  static void enter(Group& group, const Place& place, const Run& run);
   void drop_read();
 
   std::array<std::vector<Entry>, 32> logs_;

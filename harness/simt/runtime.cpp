@@ -19,6 +19,7 @@
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 #include "harness/simt/vector_atomics.h"
 
@@ -79,7 +80,8 @@ void check_launch(const Launch& l, const std::string& kernel, size_t static_byte
 /// other in turn.
 int threads_for(const Launch& l, const Options& options) {
   const uint64_t blocks = uint64_t(l.grid[0]) * l.grid[1] * l.grid[2];
-  if (l.cooperative || options.work_limit != 0 || running != nullptr) return 1;
+  if (l.cooperative || options.work_limit != 0 || running != nullptr || Recording::current() != nullptr)
+    return 1;
   return int(std::min<uint64_t>(blocks, uint64_t(std::max(1, options.threads))));
 }
 
@@ -184,6 +186,8 @@ void launch(const Launch& l) {
     std::copy(l.grid, l.grid + 3, record.grid);
     std::copy(l.block, l.block + 3, record.block);
     profile->launches.push_back(record);
+    if (Recording* const recording = Recording::current(); recording != nullptr)
+      recording->launch_begins(record);
   }
   std::vector<Site> before;
   if (profile != nullptr && session.options().share < 1) before = profile->sites();
@@ -274,10 +278,12 @@ void copy_async(void* shared, const void* global, unsigned bytes, unsigned fille
 void copy_async_commit() {
   Lane& l = *running->lane;
   l.groups.push_back(l.copies.size());
+  if (running->trace != nullptr) running->trace->note(Note::commit, 0);
 }
 
 void copy_async_wait(int groups_left) {
   Lane& l = *running->lane;
+  if (running->trace != nullptr) running->trace->note(Note::wait, 0, uint32_t(groups_left));
   if (int(l.groups.size()) <= groups_left) return;
   const size_t done = l.groups.size() - size_t(groups_left), copies = l.groups[done - 1];
   for (size_t i = 0; i < copies; ++i) {

@@ -5,6 +5,7 @@
 
 #include "harness/simt/async_block.h"
 #include "harness/simt/executor.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -19,6 +20,7 @@ void SharedShadow::all_defined() {
 Trace::ParkedBlock Trace::park() {
   settle();
   compiled_.block_ended();
+  if (recording_ != nullptr) recording_->met(*executor_, Note::grid_met);
   ParkedBlock block{std::move(logs_), std::move(accesses_), barriers_};
   logs_.clear();
   return block;

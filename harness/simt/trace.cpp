@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "harness/simt/modules.h"
+#include "harness/simt/recording.h"
 
 namespace klab::simt {
 namespace {
@@ -72,6 +73,7 @@ void Trace::begins(Executor& executor, Session& session, Profile* profile, const
   bad_index_.lane = nullptr;
   unsettled_ = false;
   counting_ = session.options().counts;
+  recording_ = counting_ ? Recording::current() : nullptr;
   flow_ = {};
   known_flow_ = {};
   blocks_begun_ = 0;
@@ -115,6 +117,7 @@ void Trace::block_begins() {
   waited_for_launch_ = block_waited_for_launch_ = false;
   barriers_ = 0;
   accesses_.assign(executor_->threads(), 0);
+  if (recording_ != nullptr) recording_->block_begins(*executor_);
 }
 
 void Trace::block_ended() {
@@ -134,6 +137,7 @@ void Trace::block_ended() {
 void Trace::barrier_passed(const char*, int) {
   interval_ = next_interval();
   ++barriers_;
+  if (recording_ != nullptr) recording_->met(*executor_, Note::all_met);
   if (compiled_.counts()) compiled_.barrier();
   for (WarpClock& c : clocks_)
     if (c.now != 0) c = WarpClock{};
@@ -231,6 +235,7 @@ void Trace::fence(bool whole_device) {
 }
 
 void Trace::copy_issued(const AsyncCopy& copy) {
+  if (recording_ != nullptr) recording_->is_copy(copy.site);
   if (copy.filled > 0) access(copy.from, copy.filled, kRead | kAsync, copy.site);
   access(copy.to, copy.bytes, kWrite | kAsync, copy.site);
   for (unsigned b = 0; b < copy.bytes; b += 4) {

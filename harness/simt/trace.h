@@ -25,6 +25,8 @@
 namespace klab::simt {
 
 class Cluster;
+class Recording;
+enum class Note : uint8_t;
 
 /// Shadow of a block's shared memory, static or dynamic. Cleared after each block.
 class SharedShadow {
@@ -166,6 +168,12 @@ class Trace {
   /// The running thread has waited for the launch before this one.
   void waited_for_launch_before();
 
+  /// Adds an event of the running thread to the recording of its block, if there is one (recording.h). `barrier` and `name`: of the
+  /// barrier that it is about.
+  void note(Note what, int line, uint32_t value = 0, uint32_t amount = 0, const void* barrier = nullptr,
+            const std::string& name = {});
+  bool is_recorded() const { return recording_ != nullptr; }
+
   /// State of a block that waits for the others of its grid and is set aside until they arrive.
   struct ParkedBlock {
     std::vector<WarpLog> logs;
@@ -279,6 +287,7 @@ class Trace {
   void log_place(Lane& lane);
   void replay(unsigned warp, uint32_t going_on);
   void account(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
+  void noted(unsigned warp, uint16_t site, uint32_t line, uint32_t mask, const uintptr_t* what);
 
   Executor* executor_ = nullptr;
   Session* session_ = nullptr;
@@ -290,6 +299,7 @@ class Trace {
   std::vector<WarpLog> logs_;          // by warp
   Flow flow_;                          // flow of the kernel
   bool counting_ = false;
+  Recording* recording_ = nullptr;
   CompiledCounter compiled_;
 
   /// Recently used sites, with the memory that each accessed last.

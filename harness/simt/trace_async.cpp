@@ -4,6 +4,7 @@
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -214,6 +215,7 @@ void Trace::copy_engine_accesses(const char* p, size_t bytes, bool write, const 
   Allocation* const a = is_device(p) ? allocation_at(p) : device_variable_at(p);
   if (a == nullptr || !a->live || a->given_back || p < a->begin || p + bytes > a->begin + a->bytes)
     return illegal(p, bytes, how, pc);
+  if (recording_ != nullptr) recording_->engine_range(*executor_, p, bytes, write);
   Cell* const cells = shadow_of(*a);
   executor_->access = {p, bytes};
   for (const char *at = p, *end = p + bytes; at < end;) {
@@ -234,12 +236,14 @@ void Trace::copy_engine_counts(bool write, size_t width, int64_t bytes, int64_t 
       (*profile_)[site_of(pc, Space::global, uint8_t((write ? kWrite : kRead) | kAsync), unsigned(width))];
   site.async = true;
   const int64_t ideal = (bytes + 31) / 32;
-  site.counts.add({.requests = 1,
-                   .lanes = 1,
-                   .bytes = bytes,
-                   .sectors = sectors,
-                   .ideal_sectors = ideal,
-                   .lane_sectors = ideal});
+  const Counts cost{.requests = 1,
+                    .lanes = 1,
+                    .bytes = bytes,
+                    .sectors = sectors,
+                    .ideal_sectors = ideal,
+                    .lane_sectors = ideal};
+  site.counts.add(cost);
+  if (recording_ != nullptr) recording_->engine_request(site, cost);
 }
 
 }  // namespace klab::simt

@@ -1,12 +1,14 @@
 // Turns the lanes' logs into requests, sectors and wavefronts.
 #include <algorithm>
 
+#include "harness/simt/banks.h"
+#include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
 namespace {
 
-constexpr unsigned kSector = 32, kBanks = 32;
+constexpr unsigned kSector = 32;
 
 /// Returns the passes that shared memory needs for some lanes' accesses: the largest number of distinct words
 /// in one bank.
@@ -57,18 +59,9 @@ bool in_pairs(const uintptr_t* address, uint32_t mask) {
 
 /// Counts the wavefronts of a request that does not access consecutive addresses.
 void count_wavefronts(Counts& n, bool write, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
-  // 32 lanes of 4 bytes fill the banks; wider accesses are served by groups of lanes.
-  const unsigned words = std::max(1u, (bytes + 3) / 4);
-  const unsigned group = words >= 4 ? 8 : words >= 2 ? 16 : 32;
-  for (unsigned from = 0; from < 32;) {
-    unsigned lanes_served = group;
-    // Two neighboring groups of a load are served as one where lanes read the same in pairs.
-    if (group < 32 && from % (2 * group) == 0 && !write && in_pairs(address, part_of(mask, from, 2 * group)))
-      lanes_served = 2 * group;
-    const uint32_t part = part_of(mask, from, lanes_served);
-    from += lanes_served;
-    if (part == 0) continue;
-    n.wavefronts += passes(address, part, words);
+  for (const uint32_t part : bank_groups(write, bytes, mask, address)) {
+    if (part == 0) break;
+    n.wavefronts += passes(address, part, words_of_access(bytes));
     n.ideal_wavefronts += 1;
   }
 }
@@ -123,6 +116,24 @@ Counts cost_of_neighbors(Space space, uint32_t bytes, uintptr_t first) {
 
 }  // namespace
 
+std::array<uint32_t, 4> bank_groups(bool write, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+  // 32 lanes of 4 bytes fill the banks; wider accesses are served by groups of lanes.
+  const unsigned words = words_of_access(bytes);
+  const unsigned group = words >= 4 ? 8 : words >= 2 ? 16 : 32;
+  std::array<uint32_t, 4> parts{};
+  size_t count = 0;
+  for (unsigned from = 0; from < 32;) {
+    unsigned lanes_served = group;
+    // Two neighboring groups of a load are served as one where lanes read the same in pairs.
+    if (group < 32 && from % (2 * group) == 0 && !write && in_pairs(address, part_of(mask, from, 2 * group)))
+      lanes_served = 2 * group;
+    const uint32_t part = part_of(mask, from, lanes_served);
+    from += lanes_served;
+    if (part != 0) parts[count++] = part;
+  }
+  return parts;
+}
+
 Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t mask,
                const uintptr_t* address) {
   if (space != Space::constant && neighbors(bytes, mask, address) && (bytes & (bytes - 1)) == 0 &&
@@ -173,16 +184,62 @@ void Trace::account(unsigned warp, uint16_t index, uint32_t bytes, uint32_t mask
     site.block_address = at;
   }
   site.counts.add(n);
+  if (recording_ != nullptr) recording_->request(*executor_, warp, site, bytes, mask, address, n);
   if (compiled_.counts()) compiled_.request(warp, index, bytes, mask, address);
 }
 
 void Trace::replay(unsigned warp, uint32_t going_on) {
   settle();
   if (!counting_) return;
-  logs_[warp].replay(going_on, executor_->ended(warp), flow_,
-                     [this, warp](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
-                       account(warp, site, bytes, mask, address);
-                     });
+  const auto request = [this, warp](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+    account(warp, site, bytes, mask, address);
+  };
+  if (recording_ == nullptr) return logs_[warp].replay(going_on, executor_->ended(warp), flow_, request);
+  const WarpLog::Entered entered = [this, warp](uintptr_t block, uint32_t mask) {
+    recording_->entered(*executor_, warp, block, mask);
+  };
+  logs_[warp].replay(
+      going_on, executor_->ended(warp), flow_,
+      [&](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+        site >= WarpLog::kNote ? noted(warp, site, bytes, mask, address)
+                               : request(site, bytes, mask, address);
+      },
+      &entered);
+}
+
+// What a note holds: 16 bits for a barrier, 24 each for a phase or a number of groups, and for bytes.
+namespace {
+constexpr unsigned kOfValue = 24;
+constexpr uint32_t kMostOfNote = (1U << kOfValue) - 1;
+}  // namespace
+
+void Trace::note(Note what, int line, uint32_t value, uint32_t amount, const void* barrier,
+                 const std::string& name) {
+  if (recording_ == nullptr || !counting_ || !recording_->keeps(*executor_)) return;
+  const uintptr_t which = barrier != nullptr ? recording_->barrier(barrier, name) : 0;
+  const Lane& lane = *executor_->lane;
+  logs_[lane.warp].noted(lane.lane, uint8_t(what),
+                         which << 2 * kOfValue | uintptr_t(std::min(value, kMostOfNote)) << kOfValue |
+                             std::min(amount, kMostOfNote),
+                         uint32_t(line));
+}
+
+/// Passes on a note of several lanes, those that hold the same together.
+void Trace::noted(unsigned warp, uint16_t site, uint32_t line, uint32_t mask, const uintptr_t* what) {
+  while (mask != 0) {
+    const uintptr_t one = what[__builtin_ctz(mask)];
+    uint32_t same = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+      if (what[__builtin_ctz(rest)] == one) same |= rest & (~rest + 1);
+    mask &= ~same;
+    recording_->note(*executor_, warp,
+                     {.what = Note(site - WarpLog::kNote),
+                      .barrier = uint16_t(one >> 2 * kOfValue),
+                      .lanes = same,
+                      .value = uint32_t(one >> kOfValue) & kMostOfNote,
+                      .amount = uint32_t(one) & kMostOfNote,
+                      .line = int(line)});
+  }
 }
 
 void Trace::segment_ended(unsigned warp) { replay(warp, 0); }

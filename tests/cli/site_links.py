@@ -167,6 +167,12 @@ must(not any("for (i...)" in e[3] for e in index), "the search shows a folded an
 # The trace of a rung has its source and counts.
 trace = pages["traces/transpose.cuda.02_shared_tile.html"].text(False)
 must("__syncthreads" in trace and "sectors/request" in trace, "the trace lacks source or counts")
+# Its pictures stand there, and next to the steps whose parent or goal it is; they are one file.
+sheet = "traces/transpose.cuda.02_shared_tile.svg"
+must(sheet in files and "32 passes" in open(os.path.join(folder, sheet), encoding="utf-8").read(), "the trace's pictures lack its conflicts")
+showing = {n for n, p in pages.items() if any(target_of(n, a) == (sheet, "") for a in p.loads if not a.startswith("data:"))}
+must(showing == {"traces/transpose.cuda.02_shared_tile.html", "steps/03.cuda.02.html", "steps/03.cuda.03.html"}, f"pages that show it: {sorted(showing)}")
+must(not [f for f in files if f.startswith("traces/") and f.endswith(".svg") and f != sheet], "pictures of other rungs")
 # What was not asked for is no page, and nothing links to it.
 must(len([n for n in pages if n.startswith("traces/")]) == 2, "other traces than those asked for")
 sys.exit(1 if faults else 0)

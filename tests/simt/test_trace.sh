@@ -89,6 +89,93 @@ if [[ $("$klab" doctor --json) == *'"gpu": null'* ]]; then
   has "$work/err" "cannot run on a GPU here: "
 fi
 
+# Pictures: their numbers are those of the text, and show what the rungs are about.
+pictures() {  # NAME VARIANT SHAPE: pictures and counts of a rung
+  code 0 "$klab" trace "$2" --shape "$3" --json --pictures "$work/$1"
+  cp "$work/out" "$work/$1.json"
+}
+pictures naive transpose.cuda.01_naive 64,64
+pictures tile transpose.cuda.02_shared_tile 64,64
+pictures padded transpose.cuda.03_padded 64,64
+pictures product matmul.cuda.01_naive 64,64,64
+pictures tiled matmul.cuda.03_shared_tile 64,64,64
+pictures waits matmul.cuda.06_sixteen_bytes 64,64,64
+pictures ahead matmul.cuda.07_async_copies 64,64,64
+python3 - "$work" <<'P' || fail "the pictures are not what they should be"
+import csv, glob, json, os, sys
+import xml.etree.ElementTree as tree
+work = sys.argv[1]
+def rows(run, name):
+    return list(csv.DictReader(open(os.path.join(work, run, name + ".csv"), encoding="utf-8")))
+def number(run, name, column):
+    return [int(r[column]) for r in rows(run, name)]
+def named(run, pattern):
+    return [os.path.basename(f)[:-4] for f in sorted(glob.glob(os.path.join(work, run, pattern + ".csv")))]
+for run in ("naive", "tile", "padded", "product", "tiled", "waits", "ahead"):
+    j = json.load(open(os.path.join(work, run + ".json"), encoding="utf-8"))
+    files = sorted(glob.glob(os.path.join(work, run, "*")))
+    svg = [f for f in files if f.endswith(".svg")]
+    assert len(svg) >= 4 and files == sorted(svg + [f[:-3] + "csv" for f in svg]), files
+    for f in svg:
+        text = open(f, encoding="utf-8").read()
+        assert tree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg" and len(text) < 400_000, f
+        assert "prefers-color-scheme:dark" in text and "@media print" in text and "href" not in text, f
+    # Sectors by array, and by line.
+    for access, column in (("load", "reads"), ("store", "writes")):
+        want = sum(l["sectors"] for l in j["lines"] if l["access"] == access)
+        assert sum(sum(number(run, h, column)) for h in named(run, "heat_*")) == want > 0, (run, access)
+    lanes = [r for r in rows(run, "lanes") if r["access"] != "code"]
+    assert len(lanes) == len(j["lines"])
+    for l in j["lines"]:
+        mine = [r for r in lanes if int(r["line"]) == l["line"] and r["access"] == l["access"] and int(r["bytes"]) == l["bytes_a_lane"]]
+        assert len(mine) == 1 and all(int(mine[0][k]) == l[k] for k in ("requests", "lanes", "sectors", "bank_conflicts")), (run, l, mine)
+    # Banks: each picture has the conflicts of its line.
+    for name in named(run, "banks_*"):
+        first = rows(run, name)[0]
+        same = [l for l in j["lines"] if l["line"] == int(first["line"]) and l["access"] == first["access"] and str(l["bytes_a_lane"]) == first["bytes"]]
+        assert len(same) == 1 and same[0]["bank_conflicts"] == int(first["bank_conflicts"]), name
+# A store of the naive transposition sends each sector eight times; through a tile once.
+assert set(number("naive", "heat_out", "writes")) == {8} and set(number("naive", "heat_in", "reads")) == {1}
+assert set(number("tile", "heat_out", "writes")) == {1}
+# The tile's columns lie in one bank, and with padding in 32.
+def load_of(run):
+    (name,) = named(run, "banks_*_load")
+    return rows(run, name)
+bad, good = load_of("tile"), load_of("padded")
+assert len({r["bank"] for r in bad}) == 1 and {r["words_in_bank"] for r in bad} == {"32"} and bad[0]["passes"] == "32"
+assert len({r["bank"] for r in good}) == 32 and {r["words_in_bank"] for r in good} == {"1"} and good[0]["bank_conflicts"] == "0"
+# A tiled product reads its factors less often.
+def reads(run):
+    return sum(number(run, "heat_a", "reads")) + sum(number(run, "heat_b", "reads"))
+assert reads("product") > 4 * reads("tiled"), (reads("product"), reads("tiled"))
+# Copies that were asked for ahead are in flight while their warp reads shared memory; the parent has none.
+def flights(run):
+    (name,) = named(run, "steps_*")
+    all_rows = rows(run, name)
+    return [r for r in all_rows if r["what"].startswith("in flight: cp.async")], all_rows
+none, steps = flights("waits")
+assert none == [] and {"waits", "global memory", "shared memory"} <= {r["what"] for r in steps}
+some, steps = flights("ahead")
+overlapped = [r for r in some if int(r["overlapped"]) >= 32]  # of the first fetch there is nothing to overlap with
+assert len(some) == 8 * 8 and len(overlapped) == 8 * 7, (len(some), len(overlapped))
+for r in overlapped[:8]:
+    assert [s for s in steps if s["what"] == "shared memory" and s["warp"] == r["warp"] and int(r["commit"]) <= int(s["begin"]) < int(r["end"])], r
+P
+code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --pictures "$work/tile" --html "$work/page.html"
+has "$work/out" "Pictures in"
+has "$work/out" "banks_line_"
+[[ $(grep -o '<svg ' "$work/page.html" | wc -l) -ge 4 ]] || fail "no pictures in the page"
+ls "$work/tile" | grep -v -E '^[a-zA-Z0-9_]+\.(svg|csv)$' && fail "a temporary file is left"
+refused() { local text=$1; shift; code 2 "$@"; has "$work/err" "$text"; [[ $(wc -l <"$work/err") == 1 ]] || fail "not one line: $*"; }
+refused "klab trace is for CUDA variants" "$klab" trace transpose.cpu.01_naive --pictures "$work/none"
+refused "cannot be made" "$klab" trace transpose.cuda.01_naive --pictures /proc/pictures
+refused "is too large to draw" "$klab" trace transpose.cuda.01_naive --shape 65536,65536 --pictures "$work/none"
+refused "is too large to draw" "$klab" trace matmul.cuda.01_naive --shape 4096,4096,4096 --pictures "$work/none"
+refused "is a program" "$klab" trace "$work/none.cu" --pictures "$work/none"
+echo text >"$work/file"
+refused "$work/file" "$klab" trace transpose.cuda.01_naive --pictures "$work/file"
+[[ ! -e $work/none ]] || fail "a refused call made a folder"
+
 code 2 "$klab" trace transpose.cuda.07_nothing
 has "$work/err" "did you mean"
 code 2 "$klab" trace transpose.cpu.01_naive

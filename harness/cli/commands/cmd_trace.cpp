@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
@@ -16,12 +17,14 @@
 #include "harness/cli/number_option.h"
 #include "harness/cli/program_run.h"
 #include "harness/cli/shape_option.h"
+#include "harness/cli/trace_pictures.h"
 #include "harness/cli/trace_text.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
 #include "harness/gpu/gpu_run.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/json_schema.h"
+#include "harness/report/ladder_view.h"
 #include "harness/report/table.h"
 #include "harness/simt/crew.h"
 #include "harness/simt/gpus.h"
@@ -46,6 +49,7 @@ struct Options {
   int carveout = 100;
   std::vector<int64_t> shape;
   std::string html;
+  std::string pictures;  // folder
   std::string gpu, on;
   std::string counters;  // file of a GPU's counters to compare with
   bool metrics = false;
@@ -158,6 +162,7 @@ int of_several(const Options& o) {
     throw std::invalid_argument("one variant at a time: " + o.names[1] +
                                 " is one too many (--on-gpu and --metrics take several)");
   if (!o.shape.empty()) throw std::invalid_argument("--shape is for one variant");
+  if (!o.pictures.empty()) throw std::invalid_argument("--pictures is for one variant");
   if (o.metrics) {
     fmt::print("{}\n", fmt::join(all_metrics(), ","));
     return exit_ok;
@@ -189,10 +194,11 @@ double share_of(const std::string& text) {
 }
 
 int trace_program(const Options& o) {
-  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty() || !o.on.empty())
+  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty() || !o.on.empty() ||
+      !o.pictures.empty())
     throw std::invalid_argument(
-        "--shape, --metrics, --counters, --on and --on-gpu are for klab's variants; " + o.names[0] +
-        " is a program");
+        "--shape, --metrics, --counters, --pictures, --on and --on-gpu are for klab's variants; " +
+        o.names[0] + " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.compiled = !o.no_compiled;
   p.stop_at_first = o.stop_at_first;
@@ -223,6 +229,45 @@ MachineCode machine_code(const Options& o, const Step* step, const Variant& vari
   return machine_code_of({file.string()}, nvcc_options(source_root()));
 }
 
+/// The pictures of a run.
+struct Drawn {
+  std::vector<TracePicture> pictures;
+  std::vector<std::string> left_out;
+  size_t recorded = 0;  // bytes
+};
+
+/// Starts a recording where one is asked for. For a page alone, a shape that is too large is no error: `why_not` says so.
+void record(const Options& o, const LabOp& op, ShapeView shape, std::optional<simt::Recording>& recording,
+            std::string& why_not) {
+  if (o.pictures.empty() && o.html.empty()) return;
+  try {
+    require_recordable(op, shape);
+  } catch (const std::exception& error) {
+    if (!o.pictures.empty()) throw;
+    why_not = error.what();
+    return;
+  }
+  if (!o.pictures.empty()) require_picture_folder(o.pictures);
+  recording.emplace();
+}
+
+Drawn drawn(const LabOp& op, const CountedRun& run, const simt::Recording& recording) {
+  Drawn d{.pictures = {}, .left_out = {}, .recorded = recording.bytes()};
+  d.pictures = trace_pictures({.op = &op, .run = &run, .recording = &recording}, d.left_out);
+  return d;
+}
+
+std::string pictures_text(const Options& o, const Drawn& d) {
+  std::string text = fmt::format(
+      "{} {}: {} with their numbers; recorded {:.1f} MB, at most {} MB\n", inked("Pictures in", Ink::bold),
+      o.pictures,
+      d.pictures.size() == 1 ? std::string("one picture") : fmt::format("{} pictures", d.pictures.size()),
+      double(d.recorded) * 1e-6, simt::kMostRecordedBytes / 1'000'000);
+  for (const TracePicture& p : d.pictures) text += fmt::format("  {}.svg  {}\n", p.name, p.title);
+  for (const std::string& what : d.left_out) text += fmt::format("  left out: {}\n", what);
+  return text;
+}
+
 int run(Options o) {
   choose_gpu(o.on.empty() ? o.gpu : o.on);
   simt::choose_carveout(o.carveout);
@@ -242,6 +287,9 @@ int run(Options o) {
     call_on_gpu(op, variant, shape, 0);
     return exit_ok;
   }
+  std::optional<simt::Recording> recording;
+  std::string why_no_pictures;
+  record(o, op, shape, recording, why_no_pictures);
   Progress progress;
   const MachineCode machine = machine_code(o, step, variant, progress);
   progress.show("counting " + variant.id);
@@ -250,6 +298,7 @@ int run(Options o) {
       .variant = &variant,
       .run = count_run(op, variant, shape, settings().seed, machine.why.empty() ? &machine.code : nullptr,
                        settings().threads > 0 ? settings().threads : simt::cores())};
+  if (recording) recording->finish();
   view.run.no_compiled = machine.why;
   view.local = local_memory_of(machine.code, view.run.launches);
   view.bound = !o.on.empty();
@@ -261,11 +310,17 @@ int run(Options o) {
     return exit_ok;
   }
   if (!o.counters.empty()) return compare(o, op, variant, view.run);
+  const Drawn d = recording ? drawn(op, view.run, *recording) : Drawn{};
+  view.pictures = recording
+                      ? pictures_html(d.pictures, d.left_out)
+                      : fmt::format("<p class=\"note\">No pictures: {}.</p>\n", escaped(why_no_pictures));
+  if (!o.pictures.empty()) write_pictures(d.pictures, o.pictures);
   if (!o.html.empty()) write_file(o.html, trace_html(view));
   if (o.json)
     fmt::print("{}\n", with_schema("trace", trace_json(view)).dump(2));
   else
     fmt::print("{}", trace_text(view));
+  if (!o.pictures.empty() && !o.json) fmt::print("{}", pictures_text(o, d));
   if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
   return view.run.findings.empty() && view.run.error.empty() ? exit_ok : exit_failed;
 }
@@ -279,6 +334,8 @@ KLAB_COMMAND(
          "klab trace transpose.cuda.01_naive --shape 1024,512 --html trace.html\n"
          "ncu --csv --print-units base --metrics $(klab trace VARIANT... --metrics) \\\n"
          "    klab trace VARIANT... --on-gpu > FILE\n"
+         "klab trace transpose.cuda.02_shared_tile --pictures DIR   its arrays, banks, steps and lanes as "
+         "pictures\n"
          "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
          "it\n"
          "klab trace program.cu more.cpp -- 1024           any CUDA program with a main of its own\n"
@@ -308,6 +365,10 @@ KLAB_COMMAND(
                   "of a program: end it beyond so many MB (three quarters of the machine's)");
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
+       auto* pictures = app.add_option(
+           "--pictures", o->pictures,
+           "write pictures (SVG) and what they show (CSV) to this folder: sectors of arrays, banks, steps of "
+           "warps, active lanes");
        auto* gpu =
            app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
        app.add_option("--on", o->on,
@@ -316,13 +377,16 @@ KLAB_COMMAND(
        add_number(app, "--carveout", o->carveout, range::percent,
                   "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)");
        auto* metrics = app.add_flag("--metrics", o->metrics,
-                                    "print Nsight Compute's names of what is counted, and nothing else");
+                                    "print Nsight Compute's names of what is counted, and nothing else")
+                           ->excludes(pictures);
        auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,
-                                   "make the same call once on a GPU, uncounted, for a profiler to watch");
+                                   "make the same call once on a GPU, uncounted, for a profiler to watch")
+                          ->excludes(pictures);
        app.add_option("--counters", o->counters,
                       "compare with what ncu --csv wrote of that call to this file")
            ->excludes(metrics)
-           ->excludes(on_gpu);
+           ->excludes(on_gpu)
+           ->excludes(pictures);
        on_gpu->excludes(metrics);
        add_json(app, o->json,
                 {{"trace", "VARIANT"},

@@ -6,12 +6,15 @@
 #include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "harness/check/cases.h"
 #include "harness/cli/markdown.h"
 #include "harness/cli/site/site_ladders.h"
 #include "harness/cli/site/site_step.h"
+#include "harness/cli/trace_pictures.h"
 #include "harness/cli/trace_text.h"
 #include "harness/core/build_info.h"
 #include "harness/core/project_info.h"
@@ -187,7 +190,14 @@ void Site::add_labs() {
   for (const Lab& lab : labs())
     if (!lab.ops.empty()) add(ladder_page(lab.id), [this, &lab] { return lab_page(lab); });
   if (!options_.traced.empty()) add("traces/index.html", [this] { return list_of_traces(); });
-  for (const Variant* v : options_.traced) add(trace_page_of(*v), [this, v] { return traced_page(*v); });
+  // Rungs that are parent or goal of a step have pictures.
+  std::set<const Variant*> drawn;
+  for (const Step& step : steps())
+    if (step.cuda()) drawn.insert({step.parent, step.own});
+  for (const Variant* v : options_.traced) {
+    add(trace_page_of(*v), [this, v] { return traced_page(*v); });
+    if (drawn.contains(v)) add(trace_sheet_of(*v), [this, v] { return traced(*v).sheet; });
+  }
 }
 
 /// Returns the address of a link in a source, as seen from a page; empty if it leads to a file that is no page.
@@ -411,10 +421,27 @@ std::string Site::step_file(const Step& step, const std::string& live, const std
   return framed_page(path, step_title(step), {}, step_html(step, context(path), live), extra);
 }
 
-std::string Site::traced_page(const Variant& variant) {
+const Site::Traced& Site::traced(const Variant& variant) {
+  if (traced_.variant == &variant) return traced_;
   const LabOp& op = *find_op(variant.op);
-  TraceView view{.op = &op, .variant = &variant, .run = {}, .hints = {}, .no_resources = {}, .local = {}};
+  TraceView view{.op = &op,
+                 .variant = &variant,
+                 .run = {},
+                 .hints = {},
+                 .no_resources = {},
+                 .local = {},
+                 .pictures = {}};
+  std::optional<simt::Recording> recording;
+  if (has(trace_sheet_of(variant))) recording.emplace();
   view.run = count_run(op, variant, shape_of_recorded_counts(op), 1, nullptr, options_.threads);
+  std::string sheet;
+  if (recording) {
+    recording->finish();
+    std::vector<std::string> left_out;
+    const std::string title = fmt::format("Trace of {} at {}", variant.id, shape_text(op.op, view.run.shape));
+    sheet = picture_sheet(title,
+                          trace_pictures({.op = &op, .run = &view.run, .recording = &*recording}, left_out));
+  }
   view.run.no_compiled = "the site counts kernels as they are written";
   kernel_resources(&view.no_resources);
   const std::string path = trace_page_of(variant);
@@ -432,7 +459,13 @@ std::string Site::traced_page(const Variant& variant) {
   for (const simt::Finding& f : view.run.findings)
     html += "<p class=\"bad\">" + escaped(f.describe()) + "</p>\n";
   if (!view.run.error.empty()) html += "<p class=\"bad\">" + escaped(view.run.error) + "</p>\n";
-  return framed_page(path, "Trace of " + variant.id, {}, html + trace_html_tables(view));
+  html += sheet_figure(page, variant, "Drawn from what the executor recorded.") + trace_html_tables(view);
+  traced_ = {&variant, std::move(html), std::move(sheet)};
+  return traced_;
+}
+
+std::string Site::traced_page(const Variant& variant) {
+  return framed_page(trace_page_of(variant), "Trace of " + variant.id, {}, traced(variant).html);
 }
 
 /// Returns the words with their meanings, and the lessons and docs that use them: each link leads to the word there.

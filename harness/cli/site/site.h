@@ -74,6 +74,12 @@ class Site {
   std::string list_of_ladders();
   std::string list_of_traces();
   std::string lab_page(const Lab& lab);
+  /// The trace of a rung: the content of its page, and its pictures as one file.
+  struct Traced {
+    const Variant* variant = nullptr;
+    std::string html, sheet;
+  };
+  const Traced& traced(const Variant& variant);
   std::string traced_page(const Variant& variant);
   std::string glossary_page();
   std::string search_page() const;
@@ -89,6 +95,7 @@ class Site {
   std::vector<GlossaryEntry> glossary_;
   SiteRecords records_;
   std::unique_ptr<SiteLadders> ladders_;
+  Traced traced_;  // the last one
 };
 
 }  // namespace klab

@@ -36,6 +36,18 @@ std::string ladder_page(const std::string& lab_id) { return "ladders/" + lab_id 
 std::string step_page(const Step& step) { return "steps/" + step.name + ".html"; }
 std::string trace_page_of(const Variant& variant) { return "traces/" + variant.id + ".html"; }
 
+std::string trace_sheet_of(const Variant& variant) { return "traces/" + variant.id + ".svg"; }
+
+std::string sheet_figure(const PageContext& page, const Variant& variant, const std::string& caption) {
+  const std::string to = page.to(trace_sheet_of(variant));
+  if (to.empty()) return "";
+  return fmt::format(
+      "<figure class=\"sheet-of-trace\"><img loading=\"lazy\" src=\"{}\" alt=\"{}: what its trace recorded: "
+      "{}\">"
+      "<figcaption>{}</figcaption></figure>\n",
+      escaped(to), escaped(variant.id), "banks, sectors of arrays, steps of warps, lanes", escaped(caption));
+}
+
 std::string relative_address(const std::string& from, const std::string& to) {
   std::string up;
   for (size_t k = 0; k < size_t(std::ranges::count(from, '/')); ++k) up += "../";

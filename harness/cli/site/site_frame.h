@@ -19,6 +19,7 @@ std::string lesson_page(const std::string& lab_id);  // lessons/05_matmul.html
 std::string ladder_page(const std::string& lab_id);  // ladders/05_matmul.html
 std::string step_page(const Step& step);             // steps/05.04.html
 std::string trace_page_of(const Variant& variant);   // traces/matmul.cuda.01_naive.html
+std::string trace_sheet_of(const Variant& variant);  // traces/matmul.cuda.01_naive.svg
 
 /// Returns the address of one page as seen from another: "../steps/05.04.html".
 std::string relative_address(const std::string& from, const std::string& to);
@@ -39,6 +40,9 @@ std::string linked(const std::string& address, const std::string& html);
 
 /// Returns a whole number with commas: "13,266".
 std::string grouped(int64_t number);
+
+/// Returns the pictures of a traced rung as a figure; empty if the site has none.
+std::string sheet_figure(const PageContext& page, const Variant& variant, const std::string& caption);
 
 struct SiteFrame {
   std::string site;                                      // its title

@@ -81,6 +81,17 @@ std::string counts_html(const Step& step, const PageContext& page) {
              escaped(shape));
 }
 
+/// Shows the pictures of the traces of parent and goal, next to each other.
+std::string traces_html(const Step& step, const PageContext& page) {
+  if (!step.cuda()) return "";
+  const std::string figures = sheet_figure(page, *step.parent, "The parent, " + step.parent->id) +
+                              sheet_figure(page, *step.own, "The goal, " + step.own->id);
+  return figures.empty() ? ""
+                         : "<h2 id=\"pictures\">What the traces of the parent and the goal show</h2>\n<div "
+                           "class=\"plots\">\n" +
+                               figures + "</div>\n";
+}
+
 /// Lists the recorded times of parent and goal, machine by machine.
 std::string times_html(const Step& step, const PageContext& page) {
   std::string html = "<h2 id=\"times\">Recorded times</h2>\n";
@@ -188,7 +199,8 @@ std::string step_html(const Step& step, const PageContext& page, const std::stri
       "<code>klab step --check {0}</code> judges it, <code>--watch</code> whenever it is saved, and "
       "<code>--page</code> shows this page with the verdict in it.{2}</p>\n{3}",
       escaped(step.name), escaped(step.work), sentence_about_marks(text), code_html(text));
-  html += hints_html(lesson.hints, page, source) + counts_html(step, page) + times_html(step, page);
+  html += hints_html(lesson.hints, page, source) + counts_html(step, page) + traces_html(step, page) +
+          times_html(step, page);
   html +=
       "<h2 id=\"answer\">klab's own answer</h2>\n<details><summary>The change from the parent</summary>\n" +
       diff_html(unified_diff(source_text(*step.parent), source_text(*step.own), source_path(*step.parent),
