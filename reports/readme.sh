@@ -9,14 +9,16 @@
 # the record of the machine. From these come
 #   README.md                      its blocks: kernel (of a rung's file), ladder (of one machine), labs (one line each), machines
 #   labs/README.md                 its block: labs, with all operations and their rungs
+#   labs/21_realtime/README.md     its block: realtime, of each machine that has a realtime.csv (klab realtime)
 #   reports/recorded/*/README.md   that machine: speeds, training, ladders
-# KLAB names the program (default: ./klab), README the first page to fill, LABS the page of the labs, PAGES the folder for the
-# others (default: reports/recorded).
+# KLAB names the program (default: ./klab), README the first page to fill, LABS the page of the labs, REALTIME the lesson, PAGES the
+# folder for the others (default: reports/recorded).
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 readme=$(readlink -f -- "${README:-$root/README.md}")
 labs=$(readlink -f -- "${LABS:-$root/labs/README.md}")
+realtime=$(readlink -f -- "${REALTIME:-$root/labs/21_realtime/README.md}")
 pages=$(readlink -f -- "${PAGES:-$root/reports/recorded}")
 cd "$root"
 gpu_op=matmul        # the ladder of the first page that ran on a GPU; some of its rungs
@@ -68,6 +70,21 @@ circumstances() {
   fi
 }
 
+# realtime_table CSV: rows of klab realtime as a table of Markdown. What a plan gives up is the last column, in quotes if it has commas.
+realtime_table() {
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i
+                     print "| plan | frames/s | over the first | PSNR, dB | from first, dB | computed | what is skipped or given up |"
+                     print "|---|--:|--:|--:|--:|--:|---|"; next }
+    { change = $at["change"]
+      for (i = at["change"] + 1; i <= NF; ++i) change = change "," $i
+      gsub(/^"|"$/, "", change); gsub(/""/, "\"", change)
+      over = $at["over_first"] == "" ? "" : sprintf("%.2f [%.2f, %.2f]", $at["over_first"], $at["over_first_low"], $at["over_first_high"])
+      printf "| %s | %.2f [%.2f, %.2f] | %s | %s | %s | %.0f %% | %s |\n", $1, $at["frames_per_second"], $at["low"], $at["high"], over,
+        $at["psnr"], $at["from_first"], 100 * $at["computed"], change
+      size = $at["width"] "x" $at["height"] " pixels, " $at["threads"] " threads; " $at["paths"] " paths of " $at["frames"] " cameras, " $at["rounds"] " rounds" }
+    END { print ""; print size "." }' "$1"
+}
+
 # page FOLDER: the page of one machine.
 page() {
   local folder=$1 out
@@ -104,6 +121,10 @@ page() {
       printf '\n## What the GPU counted, and what the host counts\n\nNsight Compute on one call of each CUDA rung ([gpu_counters.csv](gpu_counters.csv)) beside the counts of the host\n'
       printf 'executor, which takes the source as it is written ([gpu_agreement.csv](gpu_agreement.csv)). Why counts differ:\n[CUDA on the host](../../../docs/cuda-on-the-host.md).\n\n'
       "$klab" counts --gpu "$folder/gpu_counters.csv" --markdown
+    fi
+    if [[ -f $folder/realtime.csv ]]; then
+      printf '\n## Pictures in real time\n\nBy `klab realtime` (lab 21); rows: [realtime.csv](realtime.csv).\n\n'
+      realtime_table "$folder/realtime.csv"
     fi
     if [[ -f $folder/precisions.csv ]]; then
       printf '\n## Training in fewer bits\n\nBy `reports/precisions.sh`, precisions by turns within each seed; rows: [precisions.csv](precisions.csv).\n\n'
@@ -163,6 +184,15 @@ make_pages() {
     echo
   done >"$tmp/machines"
   fill machines "$tmp/machines"
+  for folder in reports/recorded/*/; do
+    folder=${folder%/}
+    [[ -f $folder/realtime.csv ]] || continue
+    printf '%s:\n\n' "$(name_of "$folder")"
+    realtime_table "$folder/realtime.csv"
+    echo
+  done >"$tmp/realtime"
+  [[ -s $tmp/realtime ]] || echo "No machine has recorded this ladder yet." >"$tmp/realtime"
+  fill realtime "$tmp/realtime" "$realtime"
 }
 
 # reports/pictures/klab.png: the built-in scene next to the ladder of $op, by gnuplot.

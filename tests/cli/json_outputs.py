@@ -190,6 +190,7 @@ def labs():
     case("training", [0], "train", "built-in", "--downscale", 25, "--config", "hash.json", "--plan", "naive", "--precision", "f16",
          "--threads", 2, "--steps", 12, "--out", "half", "--json")
     case("evaluation", [0], "eval", "hash", "built-in", "--downscale", 25, "--plan", "naive", "--json")
+    case("realtime", [0], "realtime", "hash", "--plan", "naive", "--views", 1, "--frames", 2, "--rounds", 1, "--cells", 16, "--json")
     case("splat", [0], "splat", "built-in", "--downscale", 25, "--initial", 200, "--steps", 4, "--plan", "naive", "--json")
     case("compression", [0], "compress", "hash", "built-in", "--downscale", 25, "--prune", 0.5, "--retrain", 2, "--views", 1, "--plan", "naive",
          "--out", "fewer.safetensors", "--json")
@@ -216,7 +217,7 @@ PARTS = {"quick": quick, "harness": harness, "trials": trials, "labs": labs}
 WRITERS = {  # the part whose cases write a schema
     "list": "quick", "check": "quick", "changes": "quick", "trace": "quick", "trace_counters": "quick", "mutants": "harness",
     "bench": "harness", "step": "harness", "trace_program": "harness", "doctor": "harness", "gate_trials": "trials", "scene": "labs",
-    "training": "labs", "evaluation": "labs", "splat": "labs", "compression": "labs", "image": "labs", "experiments": "labs", "claims": "labs",
+    "training": "labs", "evaluation": "labs", "realtime": "labs", "splat": "labs", "compression": "labs", "image": "labs", "experiments": "labs", "claims": "labs",
     "classifier": "labs", "predictions": "labs", "prediction": "labs", "classifier_evaluation": "labs",
 }
 

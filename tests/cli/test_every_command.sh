@@ -111,6 +111,8 @@ try 2 '' compare-formats run nowhere
 try 2 'nothing to do' compress run --out smaller.safetensors
 try 0 '^after ' compress run --prune 0.5 --views 1 --plan last --out smaller.safetensors
 try 2 'nowhere' tune nowhere
+try 0 '07_baked' realtime run --plan naive --views 1 --frames 2 --rounds 1 --cells 16 --plans 07 --out realtime
+try 2 'must be a power of two' realtime run --cells 24 --out none
 try 2 'exit code 2\|built without MPI' scaling nowhere
 try 0 '' classify spirals --epochs 1 --model mlp --threads 2 --out network
 try 2 '' classify --network nonsense

@@ -42,6 +42,31 @@ awk -F, '$3 == "int8" { exit !($11 > 1.05 && $11 < 100 && $10 > 0.05) }' all/for
 [[ -s all/formats.html && -s all/view_int8.png ]] || fail "no page of the comparison"
 cmp all/model_int8.safetensors int8.safetensors || fail "the table's int8 is not that of klab quantize"
 
+# Pictures in real time: a row, a picture and a line for each plan, of the run's own scene.
+"$klab" realtime run --plan last --views 1 --frames 3 --rounds 2 --cells 32 --threads 2 --out live >live.txt 2>&1 || { cat live.txt; fail "no ladder of plans"; }
+[[ $(wc -l <live/realtime.csv) == 10 && -s live/realtime.html ]] || { cat live/realtime.csv; fail "not a row for each plan"; }
+column() { awk -F, -v plan="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i } $1 == plan { print $at[name] }' live/realtime.csv; }
+for plan in 01_every_sample 02_early_stop 03_empty_space 04_squares 05_half 06_int8 07_baked 08_reuse 09_foveated; do
+  grep -q "^$plan " live.txt && [[ -s live/$plan.png ]] || { cat live.txt; fail "$plan has no line or no picture"; }
+  awk -v db="$(column $plan psnr)" -v rate="$(column $plan frames_per_second)" 'BEGIN { exit !(db > 8 && db < 60 && rate > 0) }' ||
+    { cat live/realtime.csv; fail "$plan has no score or no speed"; }
+done
+awk -v a="$(column 01_every_sample psnr)" -v b="$(column 04_squares psnr)" 'BEGIN { exit !(a - b < 0.05 && b - a < 0.05) }' || fail "exact plans differ in their scores"
+[[ $(column 01_every_sample width) -le 34 ]] || fail "not the size that the run was trained at"
+"$klab" realtime run --plan last --orbit 3 --size 24 --plans 08,foveated --rounds 1 --cells 16 --threads 2 --out live --json >live.json || fail "no ladder along a circle"
+[[ $(grep -c '"psnr": null' live.json) == 3 && $(grep -c '"width": 24' live.json) == 1 ]] || { cat live.json; fail "a circle has a true picture"; }
+refused_live() {  # words, arguments...
+  local words=$1 code=0; shift
+  "$klab" realtime "$@" --out none >out.txt 2>said.txt || code=$?
+  [[ $code == 2 && ! -e none ]] || fail "realtime $*: exit code $code, or something was written"
+  grep -q -e "$words" said.txt && [[ $(wc -l <said.txt) == 1 ]] || { cat said.txt; fail "realtime $*: does not say '$words' in one line"; }
+}
+refused_live '^klab: --cells 24: must be a power of two$' run --cells 24
+refused_live '^klab: --every 3: must be 1, 4 or 16$' run --every 3
+refused_live '^klab: --plans 12: this field has 01_every_sample, ' run --plans 12 --plan last --cells 8 --threads 2
+refused_live '^klab: --steps: is for training, and run is a model: leave it out$' run --steps 5
+refused_live 'nowhere' nowhere
+
 # Smaller models: a student, then fewer numbers, then fewer bits; each file is read as any other.
 compress() {  # out, most share of the bytes, most dB lost, arguments...
   local out=$1 share=$2 lost=$3; shift 3

@@ -121,6 +121,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"adamw_master", {kFma, kDivision, kRoot}},
       {"radix_sort", {}},
       {"voxel_march", {kDivision}},
+      {"cell_distance", {}},
+      {"baked_rays", {kDivision}},
       {"sample_pdf", {kFma, kDivision}},
       {"voxel_sh_fwd", {kFma, kExp, kDivision}},
       {"voxel_sh_narrow_fwd", {kFma, kExp, kDivision}},

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# README.md, labs/README.md and the pages of recorded machines show what their records, the registry and the kernels
+# README.md, labs/README.md, the table of lesson 21 and the pages of recorded machines show what their records, the registry and the kernels
 # give: they are made again and compared. README is short; its first screen has a kernel, its ladder, a picture and the two
 # commands. Links and named files exist, all commands are listed, words that the glossary replaced do not come back.
 set -euo pipefail
@@ -7,10 +7,12 @@ set -euo pipefail
 fail() { echo "$*" >&2; exit 1; }
 cp "$root/README.md" "$tmp/README.md"
 cp "$root/labs/README.md" "$tmp/labs.md"
+cp "$root/labs/21_realtime/README.md" "$tmp/realtime.md"
 mkdir "$tmp/pages"
-KLAB=$klab KLAB_ROOT=$root README=$tmp/README.md LABS=$tmp/labs.md PAGES=$tmp/pages bash "$root/reports/readme.sh" --pages
+KLAB=$klab KLAB_ROOT=$root README=$tmp/README.md LABS=$tmp/labs.md REALTIME=$tmp/realtime.md PAGES=$tmp/pages bash "$root/reports/readme.sh" --pages
 diff -u "$root/README.md" "$tmp/README.md" || fail "README.md differs from what reports/readme.sh --pages makes"
 diff -u "$root/labs/README.md" "$tmp/labs.md" || fail "labs/README.md differs from what reports/readme.sh --pages makes"
+diff -u "$root/labs/21_realtime/README.md" "$tmp/realtime.md" || fail "lesson 21 differs from what reports/readme.sh --pages makes"
 for page in "$tmp"/pages/*/README.md; do
   recorded=$root/reports/recorded/${page#"$tmp/pages/"}
   diff -u "$recorded" "$page" || fail "$recorded differs from what reports/readme.sh --pages makes"

@@ -23,12 +23,12 @@
 #include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
+#include "labs/radiance/run/film.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/inference.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/trained_on.h"
 #include "labs/radiance/run/video.h"
-#include "labs/radiance/scene/camera_path.h"
 
 namespace klab::render_command {
 namespace {
@@ -36,14 +36,13 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RenderValues {
-  std::string model, scene, path, mp4, saved_path, out = "render", plan = "best", backend = "cpu";
+  std::string model, scene, mp4, saved_path, out = "render", plan = "best", backend = "cpu";
   std::string precision, batch, memory;
   SceneOptions reading;
   int view = -1, train_view = -1;
   int reuse = 0;  // pictures from one that is drawn whole to the next; 0: all are drawn whole
-  int orbit = 0, size = 400;
-  double height = 0.5, distance = 1.35, fov = 40;
-  bool depth = false, in_turn = false, sized = false, default_plan = false;
+  FilmOptions film;
+  bool depth = false, in_turn = false, default_plan = false;
 };
 
 // Near is white, far is black, and so are pixels that hit nothing, whose distance is 0.
@@ -85,55 +84,6 @@ void save_picture(const RenderValues& v, const Picture& p, const fs::path& file)
   std::ranges::transform(p.opacity, opacity.begin(), to_byte);
   save_gray("_opacity.png", opacity);
   if (!p.median_depth.empty()) save_gray("_median.png", median_pixels(p));
-}
-
-/// The cameras of a film, and how they were chosen.
-struct Film {
-  std::vector<Camera> cameras;
-  std::string name = "orbit", said;
-  double frames_per_second = 30;
-};
-
-std::vector<Camera> circle(const RenderValues& v, int frames) {
-  std::vector<Camera> cameras;
-  for (int i = 0; i < frames; ++i) {
-    const double angle = 2 * M_PI * i / frames;
-    const double ring = std::sqrt(std::max(0.0, 1 - v.height * v.height));
-    const Vec3 target{0.5F, 0.5F, 0.4F};
-    const Vec3 direction{float(ring * std::cos(angle)), float(ring * std::sin(angle)), float(v.height)};
-    cameras.push_back(
-        look_at(target + float(v.distance) * direction, target, v.size, v.size, float(v.fov * M_PI / 180)));
-  }
-  return cameras;
-}
-
-/// Chooses the cameras: a file's, those along the scene's own where they were asked for or where they do not surround
-/// the scene, else a circle.
-Film film_of(const RenderValues& v, const fs::path& file) {
-  const bool from_file = !v.path.empty() && v.path != "circle" && v.path != "cameras";
-  constexpr int kFrames = 120;
-  const int frames = v.orbit > 0 ? v.orbit : v.path.empty() ? 1 : kFrames;
-  if (v.path == "circle" || (v.path.empty() && frames == 1)) return {.cameras = circle(v, frames)};
-  const std::optional<Scene> scene = world_of_model(file, v.scene, settings().seed);
-  if (from_file) {
-    if (!scene)
-      throw std::runtime_error(
-          fmt::format("--path {}: nothing says in which world the model lies: give the scene it was trained "
-                      "on, --scene DIR",
-                      v.path));
-    const CameraPath path = read_camera_path(v.path, *scene, v.sized ? v.size : 0);
-    return {.cameras = path.cameras, .name = "path", .said = "", .frames_per_second = path.frames_per_second};
-  }
-  const bool has_cameras = scene && !scene->train.empty();
-  if (v.path == "cameras" && !has_cameras)
-    throw std::runtime_error("--path cameras: the model's scene is not known: give it, --scene DIR");
-  if (v.path.empty() && (!has_cameras || cameras_surround(*scene))) return {.cameras = circle(v, frames)};
-  Film film{.cameras = path_through_cameras(*scene, frames, v.size), .name = "path"};
-  if (v.path.empty())
-    film.said =
-        "path      the scene's cameras do not stand around it: the pictures follow them (--path circle for a "
-        "circle)";
-  return film;
 }
 
 /// Makes a video of the pictures where ffmpeg is installed.
@@ -180,7 +130,7 @@ void require_outputs(const RenderValues& v) {
 
 /// Whether a command draws one picture, which no queue makes faster.
 bool one_picture(const RenderValues& v) {
-  return v.view >= 0 || v.train_view >= 0 || (v.orbit <= 1 && v.path.empty());
+  return v.view >= 0 || v.train_view >= 0 || (v.film.orbit <= 1 && v.film.path.empty());
 }
 
 /// Draws all pictures through one queue; after an allocation has failed, those that are left with smaller pieces.
@@ -286,7 +236,7 @@ int render(const RenderValues& v) {
     fmt::print("{}\n", file.string());
     return exit_ok;
   }
-  const Film film = film_of(v, model_path);
+  const Film film = film_of(v.film, [&] { return world_of_model(model_path, v.scene, settings().seed); });
   if (ranks.first() && !film.said.empty()) fmt::print("{}\n", film.said);
   if (ranks.first() && !v.saved_path.empty()) save_path(v, model_path, model.placement(), film);
   const int frames = int(film.cameras.size());
@@ -327,11 +277,11 @@ std::function<int()> setup_render(CLI::App& app) {
       ->required();
   app.add_option("--out", v->out, "folder for the pictures");
   auto* orbit =
-      add_number(app, "--orbit", v->orbit, range::frames,
+      add_number(app, "--orbit", v->film.orbit, range::frames,
                  "pictures around the scene, or along its cameras where they do not stand around it (mp4 too "
                  "where ffmpeg is installed)");
   auto* path = app.add_option(
-      "--path", v->path,
+      "--path", v->film.path,
       "circle, cameras (along those of the scene), or a camera path of nerfstudio's viewer, a JSON");
   auto* mp4 = app.add_option("--mp4", v->mp4,
                              "the video's name (default: in --out; without ffmpeg only pictures are made)");
@@ -349,12 +299,12 @@ std::function<int()> setup_render(CLI::App& app) {
   for (CLI::Option* of_scene : {view, train_view})
     of_scene->needs("--scene")->excludes(orbit)->excludes(path)->excludes(mp4)->excludes(saved);
   view->excludes(train_view);
-  auto* size = add_number(app, "--size", v->size, range::side_pixels, "pixels of the longer side");
+  auto* size = add_number(app, "--size", v->film.size, range::side_pixels, "pixels of the longer side");
   auto* height =
-      add_number(app, "--height", v->height, range::elevation, "of the camera: sine of its elevation");
-  auto* distance = add_number(app, "--distance", v->distance, range::distance,
+      add_number(app, "--height", v->film.height, range::elevation, "of the camera: sine of its elevation");
+  auto* distance = add_number(app, "--distance", v->film.distance, range::distance,
                               "from the center, in sides of the unit cube");
-  auto* fov = add_number(app, "--fov", v->fov, range::degrees, "horizontal field of view, degrees");
+  auto* fov = add_number(app, "--fov", v->film.fov, range::degrees, "horizontal field of view, degrees");
   for (CLI::Option* of_scene : {view, train_view})
     for (CLI::Option* own : {size, height, distance, fov}) of_scene->excludes(own);
   app.add_option("--plan", v->plan, "best, last, naive, or a JSON file (default as of klab train)");
@@ -380,7 +330,7 @@ std::function<int()> setup_render(CLI::App& app) {
       if (of_scene->count() > 0 && view->count() + train_view->count() == 0)
         throw std::invalid_argument(of_scene->get_name() +
                                     " is for a view of the scene: give --view N or --train-view N");
-    v->sized = size->count() > 0;
+    v->film.sized = size->count() > 0;
     v->default_plan = app.count("--plan") == 0;
     // Divide the processor between ranks unless a number of threads was given.
     if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)

@@ -9,6 +9,9 @@ constexpr int64_t kRays = Renderer::kRays;
 constexpr int64_t kMarched = 256;          // room for samples of a pixel, on average
 constexpr int64_t kFirst = 8, kMost = 16;  // samples of a ray in the first piece, and in later ones
 
+/// Returns pixel i of a list, or of the picture without one.
+int64_t listed_pixel(const int32_t* list, int64_t i) { return list != nullptr ? list[i] : i; }
+
 int64_t marched_for(const Config& config, int64_t pixels) {
   return std::max(pixels * kMarched, config.max_samples_per_ray);
 }
@@ -25,7 +28,8 @@ Renderer::Renderer(const Model& model, Plan plan, int64_t pixels)
       pixels_(pixels),
       field_(model, plan_, profile_, pixels * kMost),
       marched_(model, pixels, marched_for(model.config, pixels)),
-      piece_(model, pixels, pixels * kMost) {
+      piece_(model, pixels, pixels * kMost),
+      stop_(float(model.config.early_stop)) {
   going_on_.reserve(size_t(pixels));
   progress_.reserve(size_t(pixels));
 }
@@ -47,17 +51,30 @@ Picture Renderer::empty_picture(const Camera& camera) {
 }
 
 void Renderer::draw(const Camera& camera, int64_t begin, int64_t pixels, Picture& out) {
-  const int64_t end = begin + pixels;
+  draw(camera, nullptr, begin, begin + pixels, out);
+}
+
+void Renderer::draw(const Camera& camera, std::span<const int32_t> pixels, Picture& out) {
+  for (const int32_t pixel : pixels) {
+    std::fill_n(out.rgb.begin() + 3 * int64_t(pixel), 3, 0.0F);
+    out.opacity[size_t(pixel)] = out.depth[size_t(pixel)] = 0;
+  }
+  draw(camera, pixels.data(), 0, int64_t(pixels.size()), out);
+}
+
+void Renderer::draw(const Camera& camera, const int32_t* list, int64_t begin, int64_t end, Picture& out) {
   for (int64_t first = begin; first < end; first += marched_.rays) {
     marched_.rays = std::min(pixels_, end - first);
-    draw_rays(camera, first);
+    draw_rays(camera, list, first);
     march(model_, plan_, profile_, marched_);
     keep_rays(marched_, whole_rays(marched_, model_.config.max_samples_per_ray));
-    render_pieces(first, out);
+    render_pieces(list, first, out);
   }
   const float back = model_.placement.black ? 0.0F : 1.0F;
-  for (int64_t i = begin; i < end; ++i)
-    for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * i + c)] += (1 - out.opacity[size_t(i)]) * back;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t pixel = listed_pixel(list, i);
+    for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * pixel + c)] += (1 - out.opacity[size_t(pixel)]) * back;
+  }
 }
 
 Picture Renderer::render(const Camera& camera) {
@@ -66,12 +83,13 @@ Picture Renderer::render(const Camera& camera) {
   return out;
 }
 
-void Renderer::draw_rays(const Camera& in_grid, int64_t first) {
+void Renderer::draw_rays(const Camera& in_grid, const int32_t* list, int64_t first) {
   const Camera camera = model_.placement.in_axes(in_grid);
   const int64_t n = marched_.rays;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < n; ++r) {
-    const int64_t pixel = first + r, row = pixel / camera.width, column = pixel % camera.width;
+    const int64_t pixel = listed_pixel(list, first + r), row = pixel / camera.width,
+                  column = pixel % camera.width;
     const Ray ray = camera.ray(float(column) + 0.5F, float(row) + 0.5F);
     const float o[3] = {ray.origin.x, ray.origin.y, ray.origin.z};
     const float d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
@@ -83,7 +101,7 @@ void Renderer::draw_rays(const Camera& in_grid, int64_t first) {
   }
 }
 
-void Renderer::render_pieces(int64_t first, Picture& out) {
+void Renderer::render_pieces(const int32_t* list, int64_t first, Picture& out) {
   going_on_.clear();
   progress_.resize(size_t(marched_.rays));
   for (int64_t r = 0; r < marched_.rays; ++r) {
@@ -95,7 +113,7 @@ void Renderer::render_pieces(int64_t first, Picture& out) {
     shade_piece();
     // The color of a piece is attenuated by everything in front of it.
     for (size_t p = 0; p < going_on_.size(); ++p) {
-      const auto at = int64_t(p), pixel = first + going_on_[p];
+      const auto at = int64_t(p), pixel = listed_pixel(list, first + going_on_[p]);
       Progress& ray = progress_[size_t(going_on_[p])];
       for (int64_t c = 0; c < 3; ++c)
         out.rgb[size_t(3 * pixel + c)] += ray.transmittance * piece_.color[c * piece_.rays + at];
@@ -105,7 +123,7 @@ void Renderer::render_pieces(int64_t first, Picture& out) {
     }
     std::erase_if(going_on_, [&](int32_t r) {
       const Progress& ray = progress_[size_t(r)];
-      return ray.next == marched_.ray_begin[r + 1] || ray.transmittance < float(model_.config.early_stop);
+      return ray.next == marched_.ray_begin[r + 1] || ray.transmittance < stop_;
     });
   }
 }
@@ -120,6 +138,7 @@ void Renderer::gather_piece(int64_t longest) {
     b.ray_begin[p + 1] = b.ray_begin[p] + int32_t(std::min(longest, left));
   }
   b.samples = b.ray_begin[b.rays];
+  samples_ += b.samples;
 #pragma omp parallel for schedule(static, 64)
   for (int64_t p = 0; p < b.rays; ++p) {
     const int32_t r = going_on_[size_t(p)];

@@ -4,6 +4,7 @@
 // For opaque surfaces that evaluates the field just around them; a fog costs all its samples.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "labs/radiance/field/rays.h"
@@ -38,6 +39,12 @@ class Renderer {
   /// pixel does not depend on which others are drawn with it, bit by bit, as long as stretches begin at
   /// multiples of one size.
   void draw(const Camera& camera, int64_t first, int64_t pixels, Picture& out);
+  /// Draws the listed pixels, numbered row by row, into a picture of the camera's size; the others stay as they are.
+  void draw(const Camera& camera, std::span<const int32_t> pixels, Picture& out);
+  /// Ends rays at this transmittance, instead of the config's; at 0 every sample is evaluated.
+  void stop_at(double transmittance) { stop_ = float(transmittance); }
+  /// Returns how many samples were evaluated so far.
+  int64_t samples() const { return samples_; }
 
   /// Returns the memory that it needs.
   static int64_t bytes_of(const Config& config, int64_t pixels);
@@ -48,8 +55,10 @@ class Renderer {
     float transmittance;
   };
 
-  void draw_rays(const Camera& camera, int64_t first);
-  void render_pieces(int64_t first, Picture& out);
+  /// Draws pixels [begin, end) of the list, or of the picture if `list` is null.
+  void draw(const Camera& camera, const int32_t* list, int64_t begin, int64_t end, Picture& out);
+  void draw_rays(const Camera& camera, const int32_t* list, int64_t first);
+  void render_pieces(const int32_t* list, int64_t first, Picture& out);
   void gather_piece(int64_t longest);
   void shade_piece();
 
@@ -62,6 +71,8 @@ class Renderer {
   RayBatch piece_;                 // the next few samples of the rays that continue
   std::vector<int32_t> going_on_;  // indices of these rays
   std::vector<Progress> progress_;
+  float stop_;  // transmittance at which a ray ends
+  int64_t samples_ = 0;
 };
 
 }  // namespace klab

@@ -128,6 +128,7 @@ VoxelModel baked_voxels(FieldPoints& field, const Placement& placement, const Ba
   config.grid = o.grid;
   config.first_grid = std::min(config.first_grid, o.grid);
   config.sh_degree = o.sh_degree;
+  if (o.even) config.spacing = "even";
   VoxelModel frame(config, placement, o.grid, 0);
   const std::vector<float> planes = planes_of(frame), densities = vertex_densities(field, frame, planes);
   const int64_t rows = number_vertices(frame, densities, planes);

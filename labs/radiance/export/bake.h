@@ -9,6 +9,7 @@ namespace klab {
 struct BakeOptions {
   int64_t grid = 128;     // cells along an edge, a power of two
   int64_t sh_degree = 1;  // of the colors, 0 to 2
+  bool even = false;      // cells of one size, also in a large box
 };
 
 /// Returns voxels that show what the field shows. A vertex has the mean density of eight points around it, and harmonics
