@@ -28,7 +28,7 @@ const Boundary<ClipNorm> kNone(
       for (int64_t i = 0; i < x.shape.n; ++i) x.gradient[i] = 0;
     });
 /// Gives all entries about that size.
-void all_about(const Drawn& x, Generator& random, int exponent) {
+void all_about(const auto& x, Generator& random, int exponent) {
   for (int64_t i = 0; i < x.shape.n; ++i)
     x.gradient[i] =
         std::ldexp(float(random() % 2048) * 0x1p-11F + 1, exponent) * (random() % 2 ? 1.0F : -1.0F);
@@ -39,14 +39,14 @@ const Boundary<ClipNorm> kLargeSquare(
     [](const Args& a, Sides& met) {
       for (int64_t i = 0; i < a.shape.n; ++i) met.holds(std::abs(a.gradient[i]) >= 0x1p64);
     },
-    [](const Drawn& x, Generator& random) { all_about(x, random, 70); });
+    [](const auto& x, Generator& random) { all_about(x, random, 70); });
 const Boundary<ClipNorm> kSmallSquare(
     "smallest float and the square of an entry", {"gradient"}, {}, kEither,
     [](const Args& a, Sides& met) {
       for (int64_t i = 0; i < a.shape.n; ++i)
         if (a.gradient[i] != 0) met.holds(std::abs(a.gradient[i]) < 0x1p-75);
     },
-    [](const Drawn& x, Generator& random) { all_about(x, random, -80); });
+    [](const auto& x, Generator& random) { all_about(x, random, -80); });
 
 }  // namespace
 }  // namespace klab

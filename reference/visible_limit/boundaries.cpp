@@ -42,7 +42,7 @@ const ResultBoundary<VisibleLimit> kAlone("first sample alone makes its ray opaq
                                                 met.holds(a.limit[r] == a.shape.first + 1);
                                           });
 const ResultBoundary<VisibleLimit> kLate("ray becomes opaque behind its 32nd sample in the pass",
-                                         {"raw", "delta"}, {}, kEither, [](const Args& a, Sides& met) {
+                                         {"raw", "delta"}, {}, kEither, [](const auto& a, Sides& met) {
                                            for (int64_t r = 0; r < a.shape.rays; ++r)
                                              if (a.limit[r] != 0x7F7F7F7F)
                                                met.holds(a.limit[r] > a.shape.first + 32);
