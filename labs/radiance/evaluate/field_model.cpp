@@ -38,7 +38,7 @@ FrequencyConfig in_pieces(FrequencyConfig config, int64_t pixels) {
 }
 
 template <class Renderer>
-PictureSource source_of(const std::shared_ptr<Renderer>& renderer) {
+FieldPictures source_of(const std::shared_ptr<Renderer>& renderer) {
   return {[renderer](const Camera& camera) { return renderer->render(camera); },
           [renderer]() -> const Profile& { return renderer->profile(); }};
 }
@@ -81,7 +81,7 @@ class HashField : public FieldModel {
     return where.ladder == "cpu" ? Renderer::bytes_of(model_.config, pixels)
                                  : ListRenderer::bytes_of(model_, in_pieces(where, pixels));
   }
-  PictureSource renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
+  FieldPictures renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
     if (where.ladder == "cpu") {
       const auto renderer = std::make_shared<Renderer>(model_, plan, pixels);
       return source_of(renderer);
@@ -127,7 +127,7 @@ class VoxelField : public FieldModel {
     clear_outside(box, middles, {model_.occupancy.data(), size_t(model_.occupancy.size())});
     return true;
   }
-  PictureSource renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
+  FieldPictures renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
     const auto renderer = std::make_shared<VoxelRenderer>(model_, plan, in_pieces(where, pixels));
     return source_of(renderer);
   }
@@ -157,7 +157,7 @@ class FrequencyField : public FieldModel {
   int64_t piece_bytes(const BackendChoice&, int64_t pixels) const override {
     return FrequencyLooks::bytes_of(in_pieces(model_.config, pixels));
   }
-  PictureSource renderer(const Plan& plan, const BackendChoice&, int64_t pixels) const override {
+  FieldPictures renderer(const Plan& plan, const BackendChoice&, int64_t pixels) const override {
     const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan, in_pieces(model_.config, pixels));
     return source_of(renderer);
   }

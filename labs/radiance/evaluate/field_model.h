@@ -18,7 +18,7 @@ namespace klab {
 struct GaussianModel;
 
 /// Makes pictures of a model, and knows what the calls of its ops took.
-struct PictureSource {
+struct FieldPictures {
   std::function<Picture(const Camera&)> make;
   std::function<const Profile&()> profile;  // of all pictures so far
   Picture operator()(const Camera& camera) const { return make(camera); }
@@ -44,7 +44,7 @@ class FieldModel {
   virtual int64_t piece_bytes(const BackendChoice& where, int64_t pixels) const = 0;
   /// Returns what makes pictures while this object lives, `pixels` at a time if the field supports
   /// that. Throws std::runtime_error or std::bad_alloc if the backend has too little memory.
-  virtual PictureSource renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const = 0;
+  virtual FieldPictures renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const = 0;
   /// Returns the model of a hash field, whose pictures can be drawn in stretches (picture_queue.h); null for
   /// other fields.
   virtual const Model* as_hash() const { return nullptr; }

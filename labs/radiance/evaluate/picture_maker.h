@@ -31,7 +31,7 @@ class PictureMaker {
 
  private:
   Plan plan_;
-  PictureSource source_;
+  FieldPictures source_;
 };
 
 }  // namespace klab

@@ -109,7 +109,7 @@ void render_all(const FieldModel& model, const Plan& plan, std::span<const Camer
   if (const Model* hash = model.as_hash()) return render_all(*hash, plan, cameras, o, done);
   std::atomic<size_t> next = 0;
   const auto work = [&] {
-    const PictureSource pictures = model.renderer(plan, backend_named("cpu"), o.pixels);
+    const FieldPictures pictures = model.renderer(plan, backend_named("cpu"), o.pixels);
     for (size_t i = next++; i < cameras.size(); i = next++) done(i, pictures(cameras[i]));
   };
   on_workers(o.workers, work, [&] { next = cameras.size(); });

@@ -45,7 +45,7 @@ class GaussianField : public FieldModel {
     return true;
   }
   int64_t piece_bytes(const BackendChoice&, int64_t) const override { return 0; }
-  PictureSource renderer(const Plan& plan, const BackendChoice&, int64_t) const override {
+  FieldPictures renderer(const Plan& plan, const BackendChoice&, int64_t) const override {
     const auto painter = std::make_shared<Painter>(plan);
     const float level = model_.placement.black ? 0.0F : 1.0F;
     return {[this, painter, level](const Camera& camera) {
