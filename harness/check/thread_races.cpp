@@ -18,6 +18,15 @@
 #include "harness/simt/host_threads.h"
 
 namespace klab {
+
+/// The last thing that a thread has done.
+struct LastAccess {
+  uint32_t at = 0;  // its own clock; 0: nothing
+  const void* address = nullptr;
+  size_t bytes = 0;
+  ThreadRace::Side how;
+};
+
 namespace {
 
 constexpr int kThreads = 80;  // with more of them a watch is given up
@@ -26,14 +35,6 @@ using Clock = std::array<uint32_t, kThreads>;
 void raise(Clock& clock, const Clock& other) {
   for (size_t k = 0; k < clock.size(); ++k) clock[k] = std::max(clock[k], other[k]);
 }
-
-/// The last thing that a thread has done.
-struct Done {
-  uint32_t at = 0;  // its own clock; 0: nothing
-  const void* address = nullptr;
-  size_t bytes = 0;
-  ThreadRace::Side how;
-};
 
 /// What this file knows of a thread. Its numbers count in one watch only.
 struct Local {
@@ -45,7 +46,7 @@ struct Local {
   RegionClock::Parts* region = nullptr;
   size_t barriers = 0;  // it has met in that region
   bool wrote = false;
-  Done last;
+  LastAccess last;
 };
 constinit thread_local Local local;
 
@@ -284,7 +285,7 @@ struct RegionClock::Parts {
 struct ThreadClock {
   Clock clock{};
   int id = -1;  // that of the thread, once it has ended
-  Done last;
+  LastAccess last;
 };
 
 namespace {
