@@ -321,7 +321,8 @@ class ShapeCheck {
   std::optional<Failure> check_at(Alignment alignment, bool first_of_them, Progress& progress) {
     const auto offsets = offsets_for(specs_.size(), alignment, turn_);
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
-    if (!on_gpu() && (beyond_ || turn_ % 2 == 1)) trial.on_multiprocessors(kFewMultiprocessors);
+    const bool few_multiprocessors = !on_gpu() && (beyond_ || turn_ % 2 == 1);
+    if (few_multiprocessors) trial.on_multiprocessors(kFewMultiprocessors);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
     const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
     if (watched && first_of_them) ++progress.watched;
@@ -343,6 +344,9 @@ class ShapeCheck {
       // Where not all can be run: random inputs show less than the others.
       if (limited && k == 0 && progress.runs_left < int(givens_.size())) continue;
       if (limited && progress.runs_left-- <= 0) return std::nullopt;
+      // With few blocks loops over the data turn, with many those over the blocks' sums.
+      if (few_multiprocessors && beyond_)
+        trial.on_multiprocessors(2 * k >= givens_.size() ? 0 : kFewMultiprocessors);
       const auto work_before = double(trial.host_work());
       if (!beyond_) {
         const bool now = watched && (k == watched_inputs || is_first_of_kind(given, progress));
