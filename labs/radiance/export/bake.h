@@ -1,7 +1,7 @@
 // Small forms of trained fields for pages: voxels of any field with a density, Gaussians without dependence on the view.
 #pragma once
 
-#include "labs/radiance/export/field_points.h"
+#include "labs/radiance/evaluate/field_points.h"
 #include "labs/radiance/splat/gaussian_model.h"
 
 namespace klab {

@@ -7,14 +7,13 @@
 
 #include <span>
 
+#include "labs/radiance/evaluate/field_points.h"
 #include "labs/radiance/export/mesh.h"
 
 namespace klab {
 
-/// The value of points at which there is nothing: the surface passes in the middle between them and points inside.
-inline constexpr float kNoValue = -1e30F;
-
-/// A function on the points of a grid over a box, x fastest.
+/// A function on the points of a grid over a box, x fastest. Where it is kNoValue, there is nothing: the surface passes in the
+/// middle between such points and points inside.
 struct SampledBox {
   std::array<int, 3> points{};  // along each axis, 2 at least
   Vec3 low, high;

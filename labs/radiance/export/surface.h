@@ -1,7 +1,7 @@
 // The surface of a trained field: where its density has one value.
 #pragma once
 
-#include "labs/radiance/export/field_points.h"
+#include "labs/radiance/evaluate/field_points.h"
 #include "labs/radiance/export/mesh.h"
 #include "labs/radiance/splat/placed.h"
 

@@ -24,10 +24,10 @@
 #include <vector>
 
 #include "harness/web/http_server.h"
+#include "labs/radiance/evaluate/shown.h"
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/run_viewer.h"
 #include "labs/radiance/view/live_pictures.h"
-#include "labs/radiance/view/shown.h"
 
 namespace klab {
 

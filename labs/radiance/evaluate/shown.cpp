@@ -1,4 +1,4 @@
-#include "labs/radiance/view/shown.h"
+#include "labs/radiance/evaluate/shown.h"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,9 @@
 namespace klab {
 namespace {
 
-constexpr float kSurface = 0.5F;     // opacity from which a pixel shows one
-constexpr float kWorstError = 0.5F;  // shown white
-constexpr uint8_t kNothing = 40;     // gray of pixels without a surface
-constexpr size_t kLevels = 4096;     // of light that an exposure tells apart
+constexpr float kSurface = 0.5F;  // opacity from which a pixel shows one
+constexpr uint8_t kNothing = 40;  // gray of pixels without a surface
+constexpr size_t kLevels = 4096;  // of light that an exposure tells apart
 
 std::string as_text(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -40,32 +39,32 @@ Vec3 slope(const std::vector<Vec3>& points, const std::vector<float>& distances,
 
 }  // namespace
 
-Photo photo_of(const View& view, bool black, int width, int height) {
-  const std::vector<float> full = ground_truth(view, black);
-  const int w = view.camera.width, h = view.camera.height;
+Photo reduced_photo(Photo picture, int width, int height) {
+  if (picture.width == width && picture.height == height) return picture;
   Photo out{.width = width, .height = height, .rgb = {}};
-  if (w == width && h == height) {
-    out.rgb = full;
-    return out;
-  }
   out.rgb.resize(3 * size_t(width) * size_t(height));
-  const auto range = [](int i, int from, int to) {  // pixels of the view that pixel i covers, at least one
+  const auto range = [](int i, int from, int to) {  // pixels of the picture that pixel i covers, at least one
     const auto begin = int(int64_t(i) * from / to);
     return std::pair{begin, std::max(begin + 1, int(int64_t(i + 1) * from / to))};
   };
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
-      const auto [top, bottom] = range(y, h, height);
-      const auto [left, right] = range(x, w, width);
+      const auto [top, bottom] = range(y, picture.height, height);
+      const auto [left, right] = range(x, picture.width, width);
       std::array<float, 3> sum{};
       for (int j = top; j < bottom; ++j)
         for (int i = left; i < right; ++i)
-          for (size_t c = 0; c < 3; ++c) sum[c] += full[3 * (size_t(j) * size_t(w) + size_t(i)) + c];
+          for (size_t c = 0; c < 3; ++c)
+            sum[c] += picture.rgb[3 * (size_t(j) * size_t(picture.width) + size_t(i)) + c];
       const auto count = float((bottom - top) * (right - left));
       for (size_t c = 0; c < 3; ++c)
         out.rgb[3 * (size_t(y) * size_t(width) + size_t(x)) + c] = sum[c] / count;
     }
   return out;
+}
+
+Photo photo_of(const View& view, bool black, int width, int height) {
+  return reduced_photo({view.camera.width, view.camera.height, ground_truth(view, black)}, width, height);
 }
 
 std::string color_bytes(const std::vector<float>& rgb, float exposure) {

@@ -1,4 +1,4 @@
-#include "labs/radiance/export/field_points.h"
+#include "labs/radiance/evaluate/field_points.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "harness/program/run_ops.h"
-#include "labs/radiance/export/marching_cubes.h"
 #include "labs/radiance/field/field.h"
 #include "reference/graded_grid.h"
 #include "reference/gs_color_fwd/basis.h"
