@@ -4,6 +4,29 @@
 set -euo pipefail
 . "$(dirname "$0")/../common.sh"
 in_own_folder
+sheet() {  # run: its contact sheet is small, shows four different pictures a row, and its path is printed
+  grep -q "^sheet     $1/contact_sheet.png: from left to right truth, rendered, depth .*test views 0 (" $1.txt || { cat $1.txt; fail "the sheet of $1 is not told"; }
+  [[ -z $(find $1 -name '.*.tmp') ]] || fail "the sheet of $1 left a temporary file"
+  python3 -B - "$1/contact_sheet.png" "$here" <<'P' || fail "the contact sheet of $1"
+import sys
+sys.path.insert(0, sys.argv[2])
+from png_file import pixels_of
+width, height, rgb = pixels_of(sys.argv[1])
+side = (width - 4) // 4 - 4
+rows = (height - 4) // (side + 4)
+assert width == 4 + 4 * (side + 4) and height == 4 + rows * (side + 4) and side <= 200 and 1 < rows <= 4, (width, height)
+def tile(row, column):
+    return b"".join(rgb[3 * ((4 + row * (side + 4) + y) * width + 4 + column * (side + 4)):][:3 * side] for y in range(side))
+for row in range(rows):
+    tiles = [tile(row, column) for column in range(4)]
+    assert len(set(tiles)) == 4, f"two tiles of row {row} are the same"
+    truth, rendered, depth, error = tiles
+    assert len(set(truth)) > 10 and len(set(rendered)) > 3 and depth[::3] == depth[1::3], f"row {row}"
+    wrong = [sum(abs(truth[i + c] - rendered[i + c]) for c in range(3)) for i in range(0, len(truth), 3)]
+    worst, best = max(range(len(wrong)), key=wrong.__getitem__), min(range(len(wrong)), key=wrong.__getitem__)
+    assert sum(error[3 * worst:][:3]) > sum(error[3 * best:][:3]), f"row {row} shows no error where it is"
+P
+}
 echo '{"levels": 6, "log2_table": 12, "finest_resolution": 128, "batch_samples": 4096, "grid": 32, "steps_per_diagonal": 128, "width": 16}' >hash.json
 echo '{"width": 32, "depth": 3, "skip": 2, "octaves": 4, "rays": 64, "coarse": 16, "fine": 16, "chunk": 2048}' >frequency.json
 echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096}' >voxels.json
@@ -16,6 +39,7 @@ for field in hash frequency voxels gaussians; do
   grep -q '^PSNR' $field.txt || { cat $field.txt; fail "--field $field has no score"; }
   grep -q "\"field\": \"$field\"" $field/result.json || fail "result.json does not say that it is $field"
   [[ $(wc -l <$field/metrics.csv) -ge 2 ]] || fail "$field: no metrics"
+  sheet $field
   "$klab" eval $field built-in --downscale 16 --plan last --json >eval.json || fail "eval of $field"
   a=$(grep -m 1 '"psnr"' $field/result.json | grep -o '[0-9.]*') b=$(grep -m 1 '"psnr"' eval.json | grep -o '[0-9.]*')
   awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d < 0.01 && d > -0.01) }' || fail "$field: $a dB at the end of training, $b by eval"

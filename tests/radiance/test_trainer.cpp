@@ -249,8 +249,11 @@ TEST(Trainer, PiecesMakeTheWholePicture) {
 TEST(PlanLadder, EveryRungReplacesOneOpAndAgrees) {
   Config config = small_config();
   config.batch_samples = 1024;
+  int64_t steps = 0;  // of the trainer that is shown at the end
   const auto rungs = measure_plans(small_scene(), config, small_plan("naive"), small_plan(),
-                                   {.warm_steps = 40, .steps = 2, .seconds = 0, .rounds = 2}, {.seed = 4});
+                                   {.warm_steps = 40, .steps = 2, .seconds = 0, .rounds = 2}, {.seed = 4},
+                                   [&](const FieldTrainer& trainer) { steps = trainer.steps_done(); });
+  EXPECT_EQ(steps, 40 + 1 + 2) << "the common steps, and the untimed and the timed ones of the last rung";
   const Plan &best = small_plan(), &naive = small_plan("naive");
   ASSERT_GT(rungs.size(), 5U);
   EXPECT_EQ(rungs.front().plan.ids(), naive.ids());

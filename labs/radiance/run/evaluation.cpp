@@ -70,7 +70,12 @@ std::vector<ViewScore> score_views(const std::function<Picture(const Camera&)>& 
   return scores;
 }
 
-Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, const std::optional<Plan>& given,
+std::string file_of_view(const std::vector<int64_t>& scored, int64_t view) {
+  const auto place = std::ranges::find(scored, view) - scored.begin();
+  return place < std::min<int64_t>(kShown, int64_t(scored.size())) ? fmt::format("test_{}.png", place) : "";
+}
+
+Evaluation evaluate_run(FieldModel& model, const BackendChoice& where, const std::optional<Plan>& given,
                         CallTimes& times, std::span<const View> test, int64_t pixels,
                         const std::filesystem::path& folder, const ScoreScope& scope,
                         const std::vector<int64_t>& scored) {
@@ -79,18 +84,26 @@ Evaluation evaluate_run(const FieldModel& model, const BackendChoice& where, con
   for (; pixels >= kLeastPixelsEvaluation; pixels /= 2) {
     size_t done = 0;
     Pace pace(scope.views.size());
+    ContactSheet sheet(scope.views);
     const auto each = [&](const View& view, const Picture& picture, const ViewScore& score) {
       if (stop_requested && !asked_before) throw Stopped();
-      if (const auto place = std::ranges::count_if(scored, [&](int64_t i) { return i < score.view; });
-          place < kShown)
-        save_comparison(folder / fmt::format("test_{}.png", place), view, picture, black);
+      if (const std::string file = file_of_view(scored, score.view); !file.empty())
+        save_comparison(folder / file, view, picture, black);
+      sheet.add(view, picture, score, black);
       if (scope.views.front() == scored.front()) pace.done(++done, score.psnr);
     };
     try {
       const MemoryOwner owner("scratch");
       const PictureMaker pictures(model, "best", where, times, given, pixels);
-      std::vector<ViewScore> scores = score_views(pictures.render(), black, test, scope, each);
-      return {score_of(std::move(scores), scope.width, scope.height, black, scored_by(scope)), ""};
+      size_t drawn = 0;
+      const auto render = [&, draw = pictures.render()](const Camera& camera) {
+        model.ask_for_depth(sheet.wants(scope.views[drawn++]));
+        return draw(camera);
+      };
+      std::vector<ViewScore> scores = score_views(render, black, test, scope, each);
+      model.ask_for_depth(false);
+      return {score_of(std::move(scores), scope.width, scope.height, black, scored_by(scope)), "",
+              std::move(sheet)};
     } catch (const Stopped&) {
       stop_heeded();
       return {};
@@ -159,7 +172,7 @@ Evaluation together(const Evaluation& mine, Ranks& ranks, const ScoreScope& scop
     for (std::string line; std::getline(lines, line);) views.push_back(view_from(line));
   }
   std::ranges::sort(views, {}, &ViewScore::view);
-  return {score_of(std::move(views), scope.width, scope.height, black, scored_by(scope)), ""};
+  return {score_of(std::move(views), scope.width, scope.height, black, scored_by(scope)), "", mine.sheet};
 }
 
 }  // namespace klab

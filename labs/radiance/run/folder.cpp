@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 constexpr const char* kLockFile = ".lock";
 // All files that a run writes; of its pictures, one.
 constexpr const char* kFiles[] = {
-    "checkpoint.safetensors", "model.safetensors", "metrics.csv", "plan.json", "result.json", "test_0.png"};
+    "checkpoint.safetensors", "model.safetensors", "metrics.csv", "plan.json", "result.json", "test_0.png",
+    "cameras.json",           "contact_sheet.png"};
 
 constexpr const char* kElsewhere = "; name a folder that you may write to by --out DIR";
 

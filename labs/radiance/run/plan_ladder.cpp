@@ -7,12 +7,18 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "harness/program/times_here.h"
+#include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
+#include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/field/plan_ops.h"
+#include "labs/radiance/run/contact_sheet.h"
 #include "labs/radiance/run/counted_ladder.h"
+#include "labs/radiance/run/evaluation.h"
+#include "labs/radiance/run/fields.h"
 #include "labs/radiance/train/backends.h"
 
 namespace klab {
@@ -20,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kTourSide = 100;  // pixels of a test view, about
 constexpr int kTimedEvery =
     8;  // steps, where most are one launch of a graph: few enough that the median is such a step
 
@@ -62,6 +69,58 @@ std::string largest_stages(const Profile& profile, size_t count) {
   return text;
 }
 
+/// Returns the plan of pictures with the rungs of a plan of steps.
+Plan picture_plan(const Plan& steps, const FieldModel& model, const BackendChoice& place, CallTimes& times) {
+  const std::vector<PlannedCall> calls = model.picture_calls(place);
+  VariantIds ids = steps.ids();
+  std::erase_if(ids, [&](const auto& chosen) {
+    return std::ranges::none_of(calls, [&](const PlannedCall& call) { return call.op == chosen.first; });
+  });
+  return Plan::fixed(ids, "of the ladder", calls, times, place.ladder);
+}
+
+struct SmallScore {
+  Score score;
+  ContactSheet sheet;
+};
+
+/// Scores a field on a few test views, made smaller, and keeps their contact sheet.
+SmallScore small_score(const FieldModel& model, const Scene& scene, const PictureMaker& pictures) {
+  std::vector<View> views;
+  const size_t count = std::min<size_t>(ContactSheet::kRows, scene.test.size());
+  for (size_t i = 0; i < count; ++i) {
+    views.push_back(scene.test[i * scene.test.size() / count]);
+    const int side = std::max(views.back().camera.width, views.back().camera.height);
+    reduce_view(views.back(), std::max(1, side / kTourSide));
+  }
+  const ScoreScope scope = begin_scope(views, kScoreAll);
+  SmallScore out{{}, ContactSheet(scope.views)};
+  const bool black = model.placement().black;
+  std::vector<ViewScore> scores =
+      score_views(pictures.render(), black, views, scope,
+                  [&](const View& view, const Picture& picture, const ViewScore& score) {
+                    out.sheet.add(view, picture, score, black);
+                  });
+  out.score = score_of(std::move(scores), scope.width, scope.height, black, scored_by(scope));
+  return out;
+}
+
+/// Writes the sheet of the tour next to its report: to the working folder, or if that is not writable to the temporary one.
+void show_sheet(const SmallScore& small) {
+  std::error_code error;
+  for (const fs::path& folder : {fs::current_path(error), fs::temp_directory_path(error)}) {
+    if (folder.empty()) continue;
+    try {
+      const fs::path file = folder / "klab-contact-sheet.png";
+      small.sheet.save(file);
+      fmt::print("the trained field has {:.2f} dB on {} small test views, shown in {}:\n{}\n",
+                 small.score.psnr, small.score.views.size(), file.string(), small.sheet.legend());
+      return;
+    } catch (const FileError&) {
+    }
+  }
+}
+
 }  // namespace
 
 CheckpointFile::CheckpointFile(const Trainer& trainer)
@@ -79,7 +138,8 @@ void CheckpointFile::restore(Trainer& trainer) const { trainer.restore(TensorFil
 double loss_bound(size_t step) { return step == 0 ? 1e-4 : 0.02 * double(step); }
 
 std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, const Plan& naive_plan,
-                                    const Plan& best, const PlanLadderOptions& options, const LabRun& run) {
+                                    const Plan& best, const PlanLadderOptions& options, const LabRun& run,
+                                    const std::function<void(const FieldTrainer&)>& trained) {
   const auto stop = [&] { return run.stop && run.stop(); };
   const auto say = [&](const std::string& line) {
     if (run.status) run.status(line);
@@ -113,6 +173,7 @@ std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, co
     break;
   }
   say("");
+  if (trained && !stop()) trained(trainer);
   return rungs;
 }
 
@@ -143,7 +204,18 @@ bool run_plan_ladder(const LabRun& run) {
   const Plan naive = Plan::named("naive", calls, times, rungs_of),
              best = Plan::named("best", calls, times, rungs_of);
   fmt::print("{}", best.text());
-  const std::vector<PlanRung> rungs = measure_plans(scene, config, naive, best, options, run);
+  const BackendChoice place = backend_named(run.backend);
+  std::optional<SmallScore> small;
+  const auto score = [&](const FieldTrainer& trainer) {
+    if (run.status) run.status("pictures of test views");
+    FieldSettings settings;
+    settings.hash = config;
+    const std::unique_ptr<FieldModel> model = trained_model(settings, trainer);
+    const PictureMaker pictures(*model, "best", place, times, picture_plan(best, *model, place, times));
+    small = small_score(*model, scene, pictures);
+    if (run.status) run.status("");
+  };
+  const std::vector<PlanRung> rungs = measure_plans(scene, config, naive, best, options, run, score);
   if (rungs.front().seconds.empty()) return true;  // interrupted before the first round was complete
   Table table({{"plan"},
                {"step", Column::Kind::right},
@@ -167,6 +239,7 @@ bool run_plan_ladder(const LabRun& run) {
       "what\n"
       "rounding explains ({} of the loss before the first update, {} a step after it)\n",
       rungs.front().seconds.size(), loss_bound(0), loss_bound(1));
+  if (small) show_sheet(*small);
   if (!right) fmt::print("{}\n", inked("A plan does not compute what the naive one does.", Ink::red));
   return right;
 }

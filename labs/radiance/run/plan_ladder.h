@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,10 @@ class CheckpointFile {
 double loss_bound(size_t step);
 
 /// Trains and times all plans from `naive` to `best`, interleaved by rounds, from one checkpoint. Stops early
-/// if `run.stop` says so, and keeps only complete rounds.
+/// if `run.stop` says so, and keeps only complete rounds. Without a stop it calls `trained` with the trainer after its last step.
 std::vector<PlanRung> measure_plans(const Scene& scene, const Config& config, const Plan& naive,
-                                    const Plan& best, const PlanLadderOptions& options, const LabRun& run);
+                                    const Plan& best, const PlanLadderOptions& options, const LabRun& run,
+                                    const std::function<void(const FieldTrainer&)>& trained = nullptr);
 
 /// Returns the largest relative difference of a rung's losses to the first rung's, divided by its bound: at
 /// most 1 if they agree.

@@ -11,6 +11,7 @@
 #include "harness/records/json_schema.h"
 #include "harness/records/memory_left.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/run/camera_list.h"
 #include "labs/radiance/run/precision.h"
 #include "labs/radiance/run/reading.h"
 #include "labs/radiance/run/run_job.h"
@@ -189,7 +190,20 @@ void RunJob::write_result() {
   std::error_code ignored;
   fmt::print(words_, "written   {}\n",
              (fs::exists(model_file_, ignored) ? model_file_ : folder_->file("model.safetensors")).string());
+  write_pictures();
   if (o_.json) fmt::print("{}\n", result_.dump(2));
+}
+
+// Comes after the result, which a full disk must not cost. A run without a new score keeps those of its last evaluation.
+void RunJob::write_pictures() {
+  const fs::path cameras = folder_->file("cameras.json"), sheet = folder_->file("contact_sheet.png");
+  std::error_code ignored;
+  if (score_ || !fs::exists(cameras, ignored))
+    write_file(cameras,
+               cameras_json(scene_, scope_.views, score_ ? score_->views : std::vector<ViewScore>()));
+  if (sheet_.empty()) return;
+  sheet_.save(sheet);
+  fmt::print(words_, "sheet     {}: {}\n", sheet.string(), sheet_.legend());
 }
 
 // Restores the checkpoint's settings; those given on the command line (budget, plan) stay.

@@ -8,6 +8,8 @@
 //   DIR/result.json              scores, protocol, times, stage shares; written at the end
 //   DIR/test_<i>.png             the model's pictures of the test views, next to the true ones
 //   DIR/train_<i>.png            the same of two training views
+//   DIR/contact_sheet.png        a few test views: truth, rendered, depth, error; written after the result
+//   DIR/cameras.json             where the views were taken from, with the PSNR of the test views
 #pragma once
 
 #include <filesystem>

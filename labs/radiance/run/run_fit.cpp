@@ -399,7 +399,7 @@ void RunJob::show_training_views(const FieldModel& model, const Plan& plan) {
   }
 }
 
-void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
+void RunJob::evaluate_on_tests(FieldModel& model, const Plan& plan) {
   if (!o_.evaluate) {
     fmt::print(words_, "not evaluated (--no-eval)\n");
     return;
@@ -425,7 +425,9 @@ void RunJob::evaluate_on_tests(const FieldModel& model, const Plan& plan) {
                folder_->path().string());
     return;
   }
-  const Score& score = *e.score;
+  sheet_ = std::move(e.sheet);
+  score_ = std::move(e.score);
+  const Score& score = *score_;
   result_["score"] = json::parse(score_json(score));
   result_["seconds_evaluation"] = since(evaluation);
   fmt::print(words_, "\nPSNR      {:.2f} dB   SSIM {:.4f}   {:.2f} s a view\nprotocol  {}\n", score.psnr,

@@ -19,6 +19,7 @@
 #include "labs/radiance/ranks/exchange.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
+#include "labs/radiance/run/contact_sheet.h"
 #include "labs/radiance/run/earlier_result.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/levels.h"
@@ -104,10 +105,11 @@ class RunJob {
   void count_a_step(const Plan& plan);
   BackendChoice place_of_pictures() const;
   std::optional<Plan> plan_of_pictures(const Plan& plan) const;
-  void evaluate_on_tests(const FieldModel& model, const Plan& plan);
+  void evaluate_on_tests(FieldModel& model, const Plan& plan);
   void show_training_views(const FieldModel& model, const Plan& plan);
   void save_model(const FieldModel& model, int64_t steps);
   void write_result();
+  void write_pictures();
   std::string left() const;
   double elapsed() const { return state_before_ + trained_here(); }
   double trained_here() const { return since(begin_) - aside_; }
@@ -158,6 +160,8 @@ class RunJob {
   double viewing_took_ = 0;            // and on pictures for those who watch
   int64_t first_step_ = 0, sent_ = 0;  // bytes to other ranks since that step
   nlohmann::json result_;
+  std::optional<Score> score_;  // of this process's evaluation
+  ContactSheet sheet_;          // of its pictures
 };
 
 }  // namespace klab
