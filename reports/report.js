@@ -1,5 +1,21 @@
-// Sorting by a click on a heading, filtering by what is typed. The page reads the same without it.
+// Sorting by a click on a heading, filtering by what is typed, sliders between two pictures. The page reads the same without it.
 'use strict';
+document.documentElement.classList.add('scripted');
+for (const figure of document.querySelectorAll('.compare')) {
+  const pair = figure.querySelector('.pair'), slider = figure.querySelector('input');
+  const show = () => pair.style.setProperty('--at', slider.value + '%');
+  const follow = event => {
+    if (!(event.buttons & 1)) return;
+    const box = pair.getBoundingClientRect();
+    slider.value = 100 * (event.clientX - box.left) / box.width;
+    show();
+  };
+  slider.addEventListener('input', show);
+  pair.addEventListener('pointerdown', event => { pair.setPointerCapture(event.pointerId); follow(event); });
+  pair.addEventListener('pointermove', follow);
+  pair.addEventListener('dragstart', event => event.preventDefault());
+  show();
+}
 for (const table of document.querySelectorAll('table.sortable')) {
   const body = table.tBodies[0];
   table.querySelectorAll('th').forEach((head, column) => {

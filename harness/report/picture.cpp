@@ -88,13 +88,34 @@ std::vector<uint8_t> jpeg_of(const Pixels& p) {
   return result;
 }
 
+/// Returns the columns from `begin` on.
+Pixels columns_of(const Pixels& p, int begin, int width) {
+  Pixels part{width, p.height, {}};
+  for (int y = 0; y < p.height; ++y) {
+    const auto line = p.rgb.begin() + std::ptrdiff_t((size_t(y) * size_t(p.width) + size_t(begin)) * 3);
+    part.rgb.insert(part.rgb.end(), line, line + 3 * std::ptrdiff_t(width));
+  }
+  return part;
+}
+
+std::string data_of(const Pixels& p) { return "data:image/jpeg;base64," + base64(jpeg_of(p)); }
+
 }  // namespace
 
 TrainingPicture embedded_picture(const std::string& file, int width) {
   const Pixels pixels = shrunk(read_png(file), width);
   if (pixels.rgb.empty()) return {};
-  return {std::filesystem::path(file).filename().string(),
-          "data:image/jpeg;base64," + base64(jpeg_of(pixels)), pixels.width, pixels.height};
+  return {std::filesystem::path(file).filename().string(), data_of(pixels), pixels.width, pixels.height};
+}
+
+TrainingPicture embedded_comparison(const std::string& file, int width) {
+  const Pixels both = read_png(file);
+  const int half = both.width / 2;
+  if (half < 1) return {};
+  const Pixels model = shrunk(columns_of(both, 0, half), width),
+               truth = shrunk(columns_of(both, both.width - half, half), width);
+  return {std::filesystem::path(file).filename().string(), data_of(model), model.width, model.height,
+          data_of(truth)};
 }
 
 }  // namespace klab

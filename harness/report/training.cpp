@@ -28,6 +28,8 @@ constexpr std::array<const char*, 13> kColumns = {
     "cpu",         "occupied",      "batch"};
 constexpr size_t kNeeded = 3;
 
+constexpr int kPictureWidth = 480;  // pixels, at most
+
 /// Parses a number. "inf" and "nan" are accepted: a diverged run writes them.
 double number_in(const std::string& text, const char* column, const fs::path& file, unsigned line) {
   double value = 0;
@@ -142,9 +144,11 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
     throw std::runtime_error(fmt::format("{}: is no JSON object", result.string()));
   read_metrics(run, path / "metrics.csv");
   read_stages(run, path / "stages.csv");
+  if (most_pictures > 0) run.cameras = read_cameras(path / "cameras.json");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path))
-    if (entry.path().extension() == ".png") files.push_back(entry.path());
+    if (entry.path().extension() == ".png" && entry.path().filename() != "contact_sheet.png")
+      files.push_back(entry.path());
   // Comparisons with the ground truth come first, then depth, then the rest.
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     const auto rank = [](const fs::path& p) {
@@ -156,7 +160,10 @@ TrainingRun read_training(const std::string& folder, size_t most_pictures) {
   });
   for (const fs::path& file : files) {
     if (run.pictures.size() >= most_pictures) break;
-    TrainingPicture picture = embedded_picture(file.string(), 480);
+    const std::string name = file.filename().string();
+    const bool compares = name.starts_with("test_") && name.find("depth") == std::string::npos;
+    TrainingPicture picture = compares ? embedded_comparison(file.string(), kPictureWidth)
+                                       : embedded_picture(file.string(), kPictureWidth);
     if (!picture.data.empty()) run.pictures.push_back(std::move(picture));
   }
   return run;

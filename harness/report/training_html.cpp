@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "harness/report/html_parts.h"
 
@@ -115,17 +116,44 @@ std::string levels_html(const TrainingRun& run, const TrainingPlots::Levels& key
   return html + "</div>\n" + table.html(false);
 }
 
+/// Returns the caption of a picture that compares a test view: the view and its PSNR where the run's cameras tell them.
+std::string compared_text(const TrainingRun& run, const TrainingPicture& p) {
+  std::string view;
+  if (run.cameras)
+    for (const CameraPlot::Camera& c : run.cameras->test)
+      if (c.picture == p.name)
+        view = fmt::format(", {}{}", c.name, c.psnr ? fmt::format(" ({:.2f} dB)", *c.psnr) : "");
+  return p.name + view + ": left the truth, right the model; not trained on";
+}
+
+/// Returns a picture of a test view with a slider. Without scripts and on paper the two pictures are next to each other.
+std::string compared_html(const TrainingRun& run, const TrainingPicture& p) {
+  std::string html = "<figure class=\"compare\"><div class=\"pair\">";
+  for (const auto& [style, data, what] :
+       {std::tuple{"truth", &p.truth, "the true picture"}, {"model", &p.data, "rendered by the model"}})
+    html += fmt::format("<img class=\"{}\" src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}: {}\">", style,
+                        *data, p.width, p.height, escaped(p.name), what);
+  return html + fmt::format(
+                    "</div><input type=\"range\" min=\"0\" max=\"100\" value=\"50\" aria-label=\"{}: how "
+                    "much of the "
+                    "truth is shown, in percent\"><figcaption>{}</figcaption></figure>\n",
+                    escaped(p.name), escaped(compared_text(run, p)));
+}
+
 std::string pictures_html(const TrainingRun& run) {
   std::string html;
   for (const TrainingPicture& p : run.pictures) {
+    if (!p.truth.empty()) {
+      html += compared_html(run, p);
+      continue;
+    }
     const bool depth = p.name.find("depth") != std::string::npos;
-    const bool test = p.name.starts_with("test_") && !depth, train = p.name.starts_with("train_");
+    const bool train = p.name.starts_with("train_");
     html += fmt::format(
         "<figure><img src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}\" loading=\"lazy\"><figcaption>{}: "
         "{}</figcaption></figure>\n",
         p.data, p.width, p.height, escaped(p.name), escaped(p.name),
         depth   ? "depth, near is light"
-        : test  ? "left the model, right the truth; not trained on"
         : train ? "left the model, right the truth; trained on"
                 : "rendered by the model");
   }
@@ -223,7 +251,8 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
     if (const std::string svg = plots.svg(keys.stages[i]); !svg.empty())
       html += fmt::format(
           "<figure>{}<figcaption>Shares of the time of the largest stages.</figcaption></figure>\n", svg);
-    html += levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) + pictures_html(run);
+    html += levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) + pictures_html(run) +
+            (run.cameras ? cameras_html(*run.cameras) : "");
     if (run.result.contains("plan") && run.result["plan"].is_object()) {
       html += "<details><summary>the variants it trained with</summary><ul class=\"note\">";
       for (const auto& [op, variant] : run.result["plan"].items())

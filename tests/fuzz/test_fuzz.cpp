@@ -12,6 +12,7 @@
 #include "harness/records/recorded_counts.h"
 #include "harness/records/rows.h"
 #include "harness/records/session.h"
+#include "harness/report/camera_plot.h"
 #include "harness/simt/compiled_code.h"
 #include "labs/radiance/field/frequency.h"
 #include "labs/radiance/field/model.h"
@@ -239,6 +240,24 @@ TEST_F(Fuzz, Metrics) {
   broken_inputs([&](Mutator& m) {
     for (const auto& [name, values] : read_metrics(write("metrics.csv", m.table(good))))
       for (const double v : values) ASSERT_FALSE(std::isinf(v)) << name;
+  });
+}
+
+TEST_F(Fuzz, Cameras) {
+  const json camera = {{"name", "a"},
+                       {"position", {1, 2, 0.5}},
+                       {"direction", {0, -1, 0}},
+                       {"psnr", 20.5},
+                       {"picture", "test_0.png"}};
+  const json document = {{"box", {{"low", {0, 0, 0}}, {"high", {1, 1, 1}}}},
+                         {"train", json::array({camera})},
+                         {"test", json::array({camera, camera})}};
+  broken_inputs([&](Mutator& m) {
+    const auto plot = read_cameras(write("cameras.json", m.json(document)));
+    ASSERT_TRUE(plot.has_value());
+    for (const CameraPlot::Camera& c : plot->train)
+      for (const double v : c.position) ASSERT_TRUE(std::isfinite(v));
+    ASSERT_LT(cameras_html(*plot).size(), 100'000U);
   });
 }
 
