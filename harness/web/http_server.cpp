@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <httplib.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,9 +19,13 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <mutex>
+#include <string_view>
 #include <thread>
 #endif
 
@@ -45,11 +50,18 @@ double HttpServer::processor_seconds() const { return 0; }
 
 namespace {
 
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
 constexpr const char* kHost = "127.0.0.1";
-constexpr size_t kThreads = 32;        // answers at a time; a browser keeps up to six connections
-constexpr int kIdleSeconds = 1;        // that a connection may wait for its next request
-constexpr int kTransferSeconds = 5;    // that a browser may let a transfer rest
-constexpr size_t kMostBody = 1 << 16;  // bytes of a request
+constexpr size_t kThreads = 32;      // answers at a time; a browser keeps up to six connections
+constexpr size_t kMostWaiting = 64;  // connections that wait for a thread
+constexpr auto kIdle = 1s;           // that a connection may wait for its next request
+constexpr auto kRequestTime = 10s;   // from the first byte of a request to the last
+constexpr auto kTransferRest = 5s;   // that a browser may let a transfer rest
+constexpr auto kLastWords = 300ms;   // that a browser has to read an answer before its connection is closed
+constexpr auto kStopEvery = 50ms;    // how often a waiting thread asks whether the server stops
+constexpr size_t kMostRequest = 1 << 16;  // bytes of a request
 
 std::string new_token() {
   std::array<unsigned char, 16> bytes{};
@@ -106,14 +118,160 @@ class WithoutSignals {
   sigset_t before_{};
 };
 
+/// A connection on which a request has limits in bytes and time. The library reads heads and lines of any length, and waits for every
+/// byte as long as for the first: a stranger without a token could fill the memory, or hold a thread for ever.
+class Connection : public httplib::Stream {
+ public:
+  Connection(socket_t taken, const std::atomic<bool>& stopping) : socket_(taken), stopping_(stopping) {}
+
+  /// Waits for a request. Returns false if none begins in time.
+  bool begin_request() {
+    left_ = kMostRequest;
+    status_ = 0;
+    if (begin_ == end_ && !waits(POLLIN, Clock::now() + kIdle)) return false;
+    until_ = Clock::now() + kRequestTime;
+    return true;
+  }
+  /// Returns whether the request was cut off or its answer is an error: the bytes that follow may be no request.
+  bool is_spoiled() const { return cut_ || status_ >= 400; }
+  /// Says that no answer follows and lets the browser read the last one: what was sent and is unread when a socket is closed
+  /// would cost it that.
+  void end() {
+    shutdown(socket_, SHUT_WR);
+    left_ = kMostRequest;
+    until_ = Clock::now() + kLastWords;
+    for (begin_ = end_ = 0; left_ > end_ && fill();) left_ -= end_, begin_ = end_ = 0;
+    close(socket_);
+  }
+
+  bool is_readable() const override { return begin_ != end_ || waits(POLLIN, until_); }
+  bool is_writable() const override { return waits(POLLOUT, Clock::now() + kTransferRest); }
+  ssize_t read(char* to, size_t size) override {
+    if (begin_ == end_ && !fill()) return cut_ ? -1 : 0;
+    size = std::min({size, end_ - begin_, left_});
+    if (size == 0) cut_ = true;
+    if (cut_) return -1;
+    std::copy_n(buffer_.begin() + std::ptrdiff_t(begin_), size, to);
+    begin_ += size;
+    left_ -= size;
+    return ssize_t(size);
+  }
+  ssize_t write(const char* from, size_t size) override {
+    constexpr std::string_view kBegins = "HTTP/1.1 ";
+    if (status_ == 0 && size > kBegins.size() + 3 && std::string_view(from, kBegins.size()) == kBegins)
+      status_ = std::atoi(std::string(from + kBegins.size(), 3).c_str());
+    for (size_t sent = 0; sent < size;) {
+      if (!is_writable()) return -1;
+      const ssize_t n = send(socket_, from + sent, size - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (n < 0) return -1;
+      sent += size_t(n);
+    }
+    return ssize_t(size);
+  }
+  // Where a request comes from decides nothing: all are of this machine.
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { ip = kHost, port = 0; }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { ip = kHost, port = 0; }
+  socket_t socket() const override { return socket_; }
+
+ private:
+  /// Waits for what poll() names. A server that stops waits for no more requests, and sends the answers that were made.
+  bool waits(short what, Clock::time_point until) const {
+    for (pollfd one{socket_, what, 0}; what == POLLOUT || !stopping_;) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      if (left < 0ms) return false;
+      const int ready =
+          poll(&one, 1, int(std::min(left + 1ms, std::chrono::milliseconds(kStopEvery)).count()));
+      if (ready > 0) return true;
+      if (ready < 0 && errno != EINTR) return false;
+    }
+    return false;
+  }
+  /// Returns false at the end of what the browser sends, and sets cut_ if that was not its end.
+  bool fill() {
+    begin_ = end_ = 0;
+    if (!waits(POLLIN, until_)) {
+      cut_ = true;
+      return false;
+    }
+    const ssize_t n = recv(socket_, buffer_.data(), buffer_.size(), 0);
+    if (n > 0) end_ = size_t(n);
+    if (n < 0) cut_ = true;
+    return n > 0;
+  }
+
+  socket_t socket_;
+  const std::atomic<bool>& stopping_;
+  std::array<char, 4096> buffer_{};
+  size_t begin_ = 0, end_ = 0;  // of what was received and not read
+  size_t left_ = 0;             // bytes that the request may still have
+  Clock::time_point until_{};   // when it has to be there
+  int status_ = 0;              // of its answer; 0: none yet
+  bool cut_ = false;            // it was too long or too slow, or the connection broke
+};
+
+/// Threads that answer. Where too many connections wait for one, no more are accepted: each is an open file, of which the process
+/// may have few.
+class BoundedQueue : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> work) override {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return waiting_ < kMostWaiting; });
+    ++waiting_;
+    threads_.enqueue([this, work = std::move(work)] {
+      {
+        const std::lock_guard begins(mutex_);
+        --waiting_;
+      }
+      room_.notify_one();
+      work();
+    });
+  }
+  void shutdown() override { threads_.shutdown(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable room_;
+  size_t waiting_ = 0;
+  httplib::ThreadPool threads_{kThreads};
+};
+
+/// The library's server on such connections.
+class BoundedServer : public httplib::Server {
+ public:
+  std::atomic<bool> stopping{false};
+
+ private:
+  bool process_and_close_socket(socket_t taken) override {
+    Connection connection(taken, stopping);
+    bool good = true, last = false, with_body = false;
+    // Bodies are of no use here and are not read, so no request can follow one.
+    const auto close_after_body = [&](httplib::Request& request) {
+      with_body = request.has_header("Transfer-Encoding") ||
+                  (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
+      if (!with_body) return;
+      request.headers.erase("Connection");
+      request.set_header("Connection", "close");
+    };
+    try {
+      while (good && !last && !with_body && !connection.is_spoiled() && connection.begin_request())
+        good = process_request(connection, false, last, close_after_body);
+    } catch (const std::exception&) {  // of this connection alone
+      good = false;
+    }
+    connection.end();
+    return good;
+  }
+};
+
 }  // namespace
 
 struct HttpServer::Parts {
-  httplib::Server server;
+  BoundedServer server;
   std::function<HttpReply(const HttpRequest&)> answer;
   std::string token = new_token();
   int port = 0;
-  std::atomic<bool> stopping{false}, ended{false};
+  std::atomic<bool> ended{false};
   std::atomic<double> seconds{0};
   std::thread thread;
 
@@ -160,9 +318,9 @@ void HttpServer::Parts::handle(const httplib::Request& request, httplib::Respons
 
 // The library ends on errors that pass, on a connection that was given up before it was taken for example.
 void HttpServer::Parts::run() {
-  while (!stopping) {
+  while (!server.stopping) {
     server.listen_after_bind();
-    for (bool bound = false; !stopping && !bound; bound = bind(port))
+    for (bool bound = false; !server.stopping && !bound; bound = bind(port))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   ended = true;
@@ -174,17 +332,14 @@ HttpServer::HttpServer(int port, std::function<HttpReply(const HttpRequest&)> an
     : parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   p.answer = std::move(answer);
-  p.server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  p.server.new_task_queue = [] { return new BoundedQueue; };
   // The library's own options would let a second klab listen on the same port.
   p.server.set_socket_options([](socket_t s) {
     const int yes = 1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
-  p.server.set_keep_alive_max_count(1'000'000);
-  p.server.set_keep_alive_timeout(kIdleSeconds);
-  p.server.set_read_timeout(kTransferSeconds);
-  p.server.set_write_timeout(kTransferSeconds);
-  p.server.set_payload_max_length(kMostBody);
+  p.server.set_keep_alive_max_count(1'000'000);  // this and the next are what answers tell browsers
+  p.server.set_keep_alive_timeout(std::chrono::seconds(kIdle).count());
   p.server.set_tcp_nodelay(true);
   p.server.set_expect_100_continue_handler([](const httplib::Request&, httplib::Response&) { return 417; });
   p.server.set_default_headers({{"Cache-Control", "no-store"},
@@ -225,7 +380,7 @@ HttpServer::~HttpServer() { stop(); }
 void HttpServer::stop() {
   Parts& p = *parts_;
   if (!p.thread.joinable()) return;
-  p.stopping = true;
+  p.server.stopping = true;
   while (!p.ended) {
     p.server.stop();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -4,10 +4,15 @@
   live_view.py KLAB DOOR                    who is let in: token, host, path, address
   live_view.py KLAB TRAINING                pictures while it trains, two browsers, one killed, pause, save, share, a killed trainer
   live_view.py KLAB MODEL RUN               a trained model: depth, normals, error, exposure, crop
-  live_view.py KLAB MUTATED RUN COUNT       mutated requests, from a fixed seed
+  live_view.py KLAB MUTATED RUN COUNT       mutated requests to klab view and klab train --view (tests/web/mutated_requests.py)
   live_view.py KLAB PAGE RUN                the page in headless Chromium; exit code 77 without it
+  live_view.py KLAB REPORT PAGE             sliders and cameras of a report in headless Chromium
 """
-import atexit, fcntl, http.client, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, tempfile, threading, time
+import atexit, fcntl, http.client, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile, threading, time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "web"))
+import mutated_requests
 
 PATIENCE = 120  # seconds until a test gives up; nothing depends on how fast this machine is
 
@@ -99,15 +104,14 @@ class Klab:
             facts, body = self.frame(moving=0, version=facts["version"], width=facts["width"], **more)
         fail(f"a picture that rests does not become full: {facts}")
 
-    def raw(self, data, patience=PATIENCE, more_patience=PATIENCE):
-        """Sends bytes as they are, and returns what comes back until the server closes or a time is over, that of the first bytes or of more."""
+    def raw(self, data, patience=PATIENCE):
+        """Sends bytes as they are, and returns what comes back until the server closes or a time is over."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=patience) as s:
             got = b""
             try:
                 s.sendall(data)
                 while more := s.recv(65536):
                     got += more
-                    s.settimeout(more_patience)
             except OSError:
                 pass  # the server may have closed it, or waits for the rest of a request
             return got
@@ -164,9 +168,18 @@ def door(klab, run):
     need(b"{{" not in page and b"http://" not in page.replace(b"http://www.w3.org/2000/svg", b"") and b"https://" not in page, "the page names other addresses")
     for name in ["Content-Security-Policy", "Referrer-Policy", "X-Content-Type-Options", "Cache-Control"]:
         need(name in headers, f"the page comes without {name}")
-    for other, family in [("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)]:
+    others = [("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)]
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.connect(("192.0.2.1", 9))  # sends nothing; tells this machine's address in its network
+            if s.getsockname()[0] != "127.0.0.1":
+                others.append((s.getsockname()[0], socket.AF_INET))
+    except OSError:
+        pass  # this machine is in no network
+    for other, family in others:
         try:
             with socket.socket(family) as s:
+                s.settimeout(5)
                 need(s.connect_ex((other, k.port)) != 0, f"it listens on {other}, too")
         except OSError:
             pass  # this machine has no such address
@@ -333,57 +346,24 @@ def model(klab, run, field):
 
 
 def mutated(klab, run, count):
-    k = Klab(klab, "view", run, "--plan", f"{run}/plan.json", "--threads", 2)
-    until(k.ready, "it does not answer")
-    random.seed(20)
-    end = f" HTTP/1.1\r\nHost: {k.host()}\r\nConnection: close\r\n"
-    good = [f"GET /{k.token}/{path}{end}\r\n".encode() for path in
-            ["", "state", "views", "photo?view=test:0&width=60", "frame?client=a&shows=color&size=64,48&target=0.5,0.5,0.4&azimuth=1&elevation=0.5&distance=1.5&fov=1",
-             "frame?client=b&shows=error&view=train:1&size=64,48&exposure=1", "frame?client=c&shows=normals&view=test:0&size=64,48&low=0,0,0&high=1,1,0.5"]]
-    good += [f"POST /{k.token}/{path}{end}Content-Length: 4\r\n\r\nnone".encode() for path in ["pause?on=1", "save"]]
-    headers = [b"Range: bytes=" + b"0-0," * 1500 + b"0-0\r\n", b"Range: bytes=-\r\n", b"Transfer-Encoding: chunked\r\n", b"Content-Length: 99999999999999999999\r\n", b"Content-Length: -1\r\n",
-               b"Expect: 100-continue\r\n", b"Accept-Encoding: gzip, br, deflate\r\n", b"Content-Type: multipart/form-data; boundary=\r\n", b"X: " + b"y" * 9000 + b"\r\n",
-               b"Upgrade: websocket\r\nConnection: Upgrade\r\n", b"Host: " + b"a" * 4000 + b"\r\n", b"Range: bytes=" + b"1" * 8000 + b"-\r\n"]
-    words = [b"%", b"%00", b"%zz", b"..", b"/", b"//", b"?", b"&", b"=", b",", b"nan", b"inf", b"-1", b"1e999", b"9" * 400, b"\x00", b"\r\n", b"\n", b"\xff\xfe", b" ", b"#", b"+",
-             b"train:", b"18446744073709551616", b"A" * 10000, b"&client=" * 500]
-
-    def mutate():
-        data = bytearray(random.choice(good))
-        for _ in range(random.choice([1, 1, 1, 2, 4, 12])):
-            at, kind = random.randrange(len(data) + 1), random.randrange(8)
-            if kind == 0:
-                data[at:at + 1] = bytes([random.randrange(256)])
-            elif kind == 1:
-                data[at:at] = random.choice(words)
-            elif kind == 2:
-                del data[at:at + random.choice([1, 2, 8, 64])]
-            elif kind == 3:
-                del data[at:]
-            elif kind == 4:
-                data[at:at] = data[max(0, at - random.randrange(1, 40)):at] * random.choice([1, 2, 30])
-            elif kind == 5:
-                line = data.find(b"\r\n") + 2
-                data[line:line] = random.choice(headers)
-            elif kind == 6:
-                data += random.choice(good)
-            else:
-                data[0:data.find(b" ") if b" " in data else 1] = random.choice([b"HEAD", b"PUT", b"get", b"", b"CONNECT", b"PRI", b"X" * 300])
-            if not data:
-                data = bytearray(b"\r\n")
-        return bytes(data)
-
-    kinds = {}
-    for i in range(count):
-        data = mutate()
-        # A request whose head has no end is waited for by the server.
-        reply = k.raw(data, 6 if b"\r\n\r\n" in data else 0.02, 0.01)
-        kind = reply[9:12].decode("ascii", "replace") if reply.startswith(b"HTTP/1.1 ") else "none"
-        kinds[kind] = kinds.get(kind, 0) + 1
-        need(k.process.poll() is None, f"request {i} ended it with {k.process.poll()}:\n{k.said}")
-    need(k.ready() and k.frame("after") is not None, "it does not answer after mutated requests")
-    need(kinds.get("200", 0) > 0 and sum(v for code, v in kinds.items() if code[0] == "4") > count / 10, f"the mutations are too weak or too strong: {kinds}")
-    print(f"{count} mutated requests: {dict(sorted(kinds.items()))}")
-    k.end()
+    orbit = "target=0.5,0.5,0.4&azimuth=1&elevation=0.5&distance=1.5&fov=1"
+    paths = ["", "state", "views", "photo?view=test:0&width=60", f"frame?client=a&shows=color&size=64,48&{orbit}", "frame?client=b&shows=error&view=train:1&size=64,48&exposure=1",
+             "frame?client=c&shows=normals&view=test:0&size=64,48&low=0,0,0&high=1,1,0.5", "POST pause?on=0", "POST save"]
+    small = ["--plan", f"{run}/plan.json", "--threads", 2]
+    for what, command, code in [("view", ["view", run, *small], 0),
+                                ("train", ["train", "built-in", "--downscale", 16, "--config", "small.json", *small, "--seconds", 3000, "--no-eval", "--out", "mutated", "--view", 7490], 130)]:
+        k = Klab(klab, *command)
+        until(k.ready, "it does not answer")
+        try:
+            mutated_requests.run(f"http://127.0.0.1:{k.port}/{k.token}/", k.process.pid, count, paths)
+        except mutated_requests.Failed as failed:
+            fail(f"klab {what}: {failed}\n{k.said}")
+        if what == "train":
+            k.get("pause?on=0", "POST")
+            step = k.state()["step"]
+            until(lambda: k.state()["step"] > step, "it trains no more after mutated requests")
+        need(k.frame("after"), f"klab {what} shows nothing after mutated requests")
+        k.end(code=code)
 
 
 class Browser:
@@ -509,9 +489,56 @@ def page(klab, run):
         b.process.wait()
 
 
+def report(klab, page):
+    """Sliders by mouse and keys, on paper and without scripts; nothing is loaded, and narrow windows need not be scrolled."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        bare = os.path.join(folder, "bare.html")
+        text = open(page, encoding="utf-8").read()
+        open(bare, "w", encoding="utf-8").write(re.sub(r"<script>.*?</script>", "", text, flags=re.S))
+        b = Browser(shutil.which("chromium"), os.path.join(folder, "profile"))
+        b.open("file://" + os.path.abspath(page))
+        until(lambda: b.value("document.readyState") == "complete", "the report is not loaded")
+        need(b.value("performance.getEntriesByType('resource').map(e => e.name).filter(n => !n.startsWith('data:'))") == [], "the report loads something")
+        need(b.value("document.querySelectorAll('.compare input').length") >= 2, "there are no sliders")
+        b.value("document.querySelector('.compare').scrollIntoView({block: 'center'}); document.querySelector('.compare input').focus()")
+        shown = "[document.querySelector('.compare input').value, getComputedStyle(document.querySelector('.compare .model')).clipPath]"
+
+        def at(percent):
+            return [str(percent), f"inset(0px 0px 0px {percent}%)"]
+
+        need(b.value(shown) == at(50), f"a slider begins at {b.value(shown)}")
+        for kind in ["keyDown", "keyUp"]:
+            b.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+        until(lambda: b.value(shown) == at(51), "a key does not move the slider")
+        left, top, width, height = b.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.compare .pair').getBoundingClientRect())")
+        for kind, share in [("mousePressed", 0.5), ("mouseMoved", 0.25), ("mouseReleased", 0.25)]:
+            b.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, button="left", buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+        until(lambda: abs(int(b.value(shown)[0]) - 25) <= 1 and b.value(shown) == at(b.value(shown)[0]), "a drag does not move the slider")
+        sides = "['truth', 'model'].map(n => document.querySelector('.compare .' + n).getBoundingClientRect()).map(r => [r.left, r.right])"
+        need(b.value(sides)[0] == b.value(sides)[1], "the two pictures do not lie on each other")
+        need(b.value("document.querySelectorAll('.cameras svg').length") == 2 and b.value("document.querySelectorAll('.cameras .poor').length") >= 2, "no plot of the cameras")
+        for width in [1400, 400]:
+            b.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+            need(b.value("document.documentElement.scrollWidth") <= width, f"the page is wider than a window of {width} pixels")
+
+        def side_by_side(where):
+            (_, left_ends), (right_begins, right_ends) = b.value(sides)
+            need(left_ends <= right_begins < right_ends, f"{where} the pictures are not next to each other")
+            need(b.value("getComputedStyle(document.querySelector('.compare input')).display") == "none", f"{where} there is a slider that does nothing")
+
+        b.call("Emulation.setEmulatedMedia", media="print")
+        side_by_side("on paper")
+        b.call("Emulation.setEmulatedMedia", media="")
+        b.call("Page.navigate", url="file://" + bare)
+        until(lambda: b.value("document.readyState === 'complete' && document.querySelectorAll('script').length === 0"), "the report without scripts is not loaded")
+        side_by_side("without scripts")
+        b.process.kill()
+        b.process.wait()
+
+
 def main():
     klab, what, *rest = sys.argv[1:]
-    {"DOOR": door, "TRAINING": training, "SAME": same_model, "MODEL": model, "PAGE": page,
+    {"DOOR": door, "TRAINING": training, "SAME": same_model, "MODEL": model, "PAGE": page, "REPORT": report,
      "MUTATED": lambda k, run, count: mutated(k, run, int(count))}[what](klab, *rest)
     print(what.lower() + ": ok")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ten thousand mutated requests to klab view.
+# Ten thousand mutated requests to klab view and to klab train --view.
 # ctest: long
 set -euo pipefail
 klab=$1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page of klab view in headless Chromium: it shows a model, and says so when its trainer was killed.
+# Pages in headless Chromium: that of klab view shows a model, and says so when its trainer was killed; sliders and cameras of a report.
 # ctest: slow
 set -euo pipefail
 klab=$1
@@ -15,6 +15,8 @@ cat >small.json <<'J'
 {"levels": 5, "log2_table": 12, "finest_resolution": 96, "batch_samples": 4096, "first_rays": 64, "grid": 32,
  "steps_per_diagonal": 96, "width": 16}
 J
-"$klab" train built-in --downscale 16 --config small.json --threads 2 --plan last --steps 120 --metrics-every 0.05 --no-eval --out run >train.txt 2>&1 ||
+"$klab" train built-in --downscale 16 --config small.json --threads 2 --plan last --steps 120 --metrics-every 0.05 --out run >train.txt 2>&1 ||
   { cat train.txt; echo "FAILED: cannot train"; exit 1; }
 python3 "$here/live_view.py" "$klab" PAGE run
+"$klab" report --train run -o report.html >report.txt || { cat report.txt; echo "FAILED: no report"; exit 1; }
+python3 "$here/live_view.py" "$klab" REPORT report.html

@@ -35,6 +35,8 @@ fi
 address=$(sed -nE 's/^page +(http[^ ]*).*/\1/p' said.txt)
 [[ $address =~ ^http://127.0.0.1:[0-9]+/[0-9a-f]{32}/$ ]] || { cat said.txt; fail "no address"; }
 python3 "$here/step_page.py" "$address" "$work" "$root/kernels/transpose/cuda/02_shared_tile.cu" || { cat said.txt; fail "the page"; }
+python3 -B "$here/../web/mutated_requests.py" "$address" $page 200 "" state trace steps/03.cuda.02.html lessons/03_transpose.html ||
+  { cat said.txt; fail "mutated requests"; }
 code=0
 kill -INT $page && wait $page || code=$?
 [[ $code == 0 ]] || { cat said.txt; fail "Ctrl-C: exit code $code"; }
