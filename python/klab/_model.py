@@ -75,6 +75,21 @@ def _point(name: str, value: Any) -> List[float]:
     return [_finite(name, v) for v in value]
 
 
+_AT_ONCE = 1 << 20  # points of a request
+
+
+def _points(name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise Error(f"{name} is no array of numbers: give [n,3]", field=name) from None
+    if array.ndim < 1 or array.shape[-1] != 3:
+        raise Error(f"{name} has the shape {list(array.shape)}: give three numbers for each, [n,3]", field=name)
+    if not np.all(np.isfinite(array)):
+        raise Error(f"{name} has a value that is not finite: give finite numbers", field=name)
+    return array
+
+
 def _camera(reply: Mapping[str, Any]) -> Camera:
     return Camera(**{**reply, "pose": tuple(reply["pose"])})
 
@@ -179,6 +194,35 @@ class Model:
         request = camera._request()
         _, arrays = self._open(rungs, threads, precision).call("render", camera=request)
         return Picture(**arrays)
+
+    def density(self, points: Any, *, rungs: str = "best", threads: int = 0) -> np.ndarray:
+        """Returns the density at points [...,3] as float32 [...], per side of the scene's cube: over a length s in which it is constant it
+        absorbs 1 - exp(-density * s) of the light.
+
+        It is 0 where pictures see nothing: outside of the field's box, and in cells that its grid leaves out. Gaussians have no density.
+        rungs, threads: as in render().
+        """
+        return self._at_points("density", [_points("points", points)], rungs, threads)
+
+    def colors(self, points: Any, directions: Any, *, rungs: str = "best", threads: int = 0) -> np.ndarray:
+        """Returns the colors of points [...,3] as float32 [...,3], seen by rays that pass them in these directions.
+
+        directions: [...,3] like the points, or [3] for all of them; from the camera into the scene, of any length above 0. Where the
+        density is 0, a color means nothing. For the same fields as density().
+        """
+        at, along = _points("points", points), _points("directions", directions)
+        if along.shape != at.shape:
+            if along.shape != (3,):
+                raise Error(f"directions has the shape {list(along.shape)} and points has {list(at.shape)}: give one for each point, or [3]",
+                            field="directions")
+            along = np.broadcast_to(along, at.shape)
+        return self._at_points("colors", [at, along], rungs, threads)
+
+    def _at_points(self, what: str, arrays: List[np.ndarray], rungs: str, threads: int) -> np.ndarray:
+        worker, shape = self._open(rungs, threads, "f32"), arrays[0].shape
+        flat = [np.ascontiguousarray(a.reshape(-1, 3)) for a in arrays]
+        parts = [worker.call(what, points=[a[i:i + _AT_ONCE] for a in flat])[1][what] for i in range(0, max(1, len(flat[0])), _AT_ONCE)]
+        return np.concatenate(parts).reshape(shape if what == "colors" else shape[:-1])
 
     def score(self, scene: Path, *, downscale: int = 1, holdout: int = 8, rungs: str = "best", threads: int = 0,
               precision: str = "f32") -> Score:

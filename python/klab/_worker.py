@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import tempfile
 import threading
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -84,13 +84,18 @@ class Worker:
             self._errors.close()
             self._errors = None
 
-    def call(self, do: str, **arguments: Any) -> Tuple[Any, Dict[str, np.ndarray]]:
-        """Returns the value and the arrays of a reply. Raises Error where the worker refuses, or where it ends."""
+    def call(self, do: str, *, points: Sequence[np.ndarray] = (), **arguments: Any) -> Tuple[Any, Dict[str, np.ndarray]]:
+        """Returns the value and the arrays of a reply. `points` are arrays [n,3], float32 and contiguous. Raises Error where the worker
+        refuses, or where it ends."""
+        if points:
+            arguments["arrays"] = [len(array) for array in points]
         with self._lock:
             process = self._started()
             assert process.stdin is not None and process.stdout is not None
             try:
                 process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
+                for array in points:
+                    process.stdin.write(array.tobytes())
                 process.stdin.flush()
                 line = process.stdout.readline()
                 if not line:

@@ -1,6 +1,7 @@
 // klab for Python: reads klab's files and renders its models for the package in ../klab, which starts this program.
 //
-// A request is a line of JSON on standard input, {"do": "rows", "file": "run.csv"}. The reply is a line of JSON on standard output,
+// A request is a line of JSON on standard input, {"do": "rows", "file": "run.csv"}; with "arrays": [n, ...] it is followed by n points of
+// three floats for each of them. The reply is a line of JSON on standard output,
 // {"value": ..., "arrays": [{"name", "dtype", "shape", "bytes"}]}, and then the arrays' bytes one after the other; or
 // {"error": {"message", "file", "field", "remedy"}}. The program ends with its standard input. It is a process of its own because
 // klab::radiance is a library for programs: its objects are not made for shared libraries.
@@ -161,6 +162,18 @@ Scene scene_from(const json& j) {
   return Scene::load(j.at("scene"), {.downscale = j.at("downscale"), .holdout = j.at("holdout")});
 }
 
+using Points = std::vector<Point>;
+static_assert(sizeof(Point) == 3 * sizeof(float));
+
+/// Reads the points that follow a request.
+Points read_points(size_t count) {
+  Points points(count);
+  const auto bytes = std::streamsize(count * sizeof(Point));
+  if (!std::cin.read(reinterpret_cast<char*>(points.data()), bytes))
+    throw std::runtime_error("a request ends before its points");
+  return points;
+}
+
 /// The model that this process renders.
 struct Session {
   std::optional<Renderer> renderer;
@@ -188,6 +201,22 @@ struct Session {
     add("rgb", picture->rgb, {h, w, 3});
     add("opacity", picture->opacity, {h, w});
     add("depth", picture->depth, {h, w});
+    return reply;
+  }
+
+  Reply density(const std::vector<Points>& arrays) {
+    const auto values = std::make_shared<const std::vector<float>>(opened().density(arrays.at(0)));
+    Reply reply{.owner = values};
+    reply.arrays.push_back(
+        {"density", "F32", {int64_t(values->size())}, values->data(), values->size() * sizeof(float)});
+    return reply;
+  }
+
+  Reply colors(const std::vector<Points>& arrays) {
+    const auto values = std::make_shared<const Points>(opened().colors(arrays.at(0), arrays.at(1)));
+    Reply reply{.owner = values};
+    reply.arrays.push_back(
+        {"colors", "F32", {int64_t(values->size()), 3}, values->data(), values->size() * sizeof(Point)});
     return reply;
   }
 
@@ -226,7 +255,7 @@ Reply convert(const json& request) {
   return {};
 }
 
-Reply answer(Session& session, const json& request) {
+Reply answer(Session& session, const json& request, const std::vector<Points>& arrays) {
   const std::string what = request.at("do");
   if (what == "rows") return rows(request);
   if (what == "counts") return counts(request);
@@ -237,6 +266,8 @@ Reply answer(Session& session, const json& request) {
   if (what == "camera") return camera(request);
   if (what == "open") return session.open(request);
   if (what == "render") return session.render(request);
+  if (what == "density") return session.density(arrays);
+  if (what == "colors") return session.colors(arrays);
   if (what == "score") return session.score(request);
   throw std::invalid_argument("unknown request \"" + what + "\"");
 }
@@ -265,7 +296,11 @@ int main() {
   Session session;
   for (std::string line; std::getline(std::cin, line);) {
     try {
-      write_reply(answer(session, json::parse(line)));
+      const json request = json::parse(line);
+      std::vector<Points> arrays;
+      if (request.contains("arrays"))
+        for (const size_t count : request.at("arrays")) arrays.push_back(read_points(count));
+      write_reply(answer(session, request, arrays));
     } catch (const Error& e) {
       write_error(e.what(), e.file().string(), e.field(), e.remedy());
     } catch (const std::exception& e) {

@@ -233,6 +233,52 @@ class Models(Case):
         self.assertLess(np.abs(narrow.rgb - picture.rgb).max(), 0.5)
         self.assertGreater(np.abs(narrow.rgb - picture.rgb).max(), 0)
 
+    def test_density_is_the_one_of_the_page_on_files(self):
+        """docs/files.md has the way from a point to its density, in plain Python."""
+        text = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
+        code = text[:text.index("def density(p)")].rpartition("```python\n")[2] + text[text.index("def density(p)"):].partition("```")[0]
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(MODELS / "hash")
+        page = {}
+        exec(code, page)  # reads model.safetensors
+        model = klab.load(MODELS / "hash")
+        points = np.random.default_rng(5).uniform(0.1, 0.9, (300, 3)).astype(np.float32)
+        mine = model.density(points, rungs="last")
+        seen = np.flatnonzero(mine)
+        self.assertGreater(len(seen), 20)
+        np.testing.assert_allclose(mine[seen], [page["density"](points[i]) for i in seen], rtol=2e-3)
+        self.assertEqual(float(model.density((0.5, 0.5, 7), rungs="last")), 0)
+
+    def test_points_give_the_pixels_of_a_picture(self):
+        """The integral over a ray: with steps finer than the renderer's the two differ by its steps."""
+        camera = klab.look_at((1.6, 0.5, 1.2), (0.5, 0.5, 0.4), 33, 33, 30)
+        eye = np.array((1.6, 0.5, 1.2))
+        along = (0.5, 0.5, 0.4) - eye
+        along /= np.linalg.norm(along)
+        step = 1 / 4096
+        points = eye + along * (np.arange(0, 2.4, step) + step / 2)[:, None]
+        for kind in ("hash", "voxels"):
+            model = klab.load(MODELS / kind)
+            picture = model.render(camera, rungs="last")
+            density, rgb = model.density(points, rungs="last"), model.colors(points, along, rungs="last")
+            self.assertEqual((density.shape, rgb.shape), ((len(points),), (len(points), 3)))
+            absorbed = np.cumsum(density.astype(float) * step)
+            light = np.exp(-np.concatenate(([0], absorbed)))
+            opacity = 1 - light[-1]
+            self.assertGreater(opacity, 0.1, kind)
+            self.assertAlmostEqual(opacity, picture.opacity[16, 16], delta=0.03)
+            color = ((light[:-1] - light[1:])[:, None] * rgb).sum(0) + light[-1]  # the scene's background is white
+            np.testing.assert_allclose(color, picture.rgb[16, 16], atol=0.04)
+        grid = model.density(points[:24].reshape(2, 3, 4, 3), rungs="last")
+        np.testing.assert_array_equal(grid.reshape(-1), density[:24])
+        self.assertEqual(model.density(np.zeros((0, 3)), rungs="last").shape, (0,))
+        self.refused(lambda: klab.load(MODELS / "gaussians").density(points, rungs="last"), "Gaussians have no density", "hash, voxels")
+        self.refused(lambda: model.density([(0, 0)]), "points", "[n,3]")
+        self.refused(lambda: model.density([(0, 0, float("inf"))]), "points", "finite")
+        self.refused(lambda: model.colors(points, points[:3]), "directions", "one for each point")
+        self.refused(lambda: model.colors(points[:2], (0, 0, 0), rungs="last"), "directions[0] has no length")
+
     def test_gaussians(self):
         model, again = klab.load(MODELS / "gaussians"), klab.load(MODELS / "gaussians.ply")
         self.assertEqual(model.parameters["position"].shape, again.parameters["position"].shape)

@@ -82,10 +82,15 @@ camera;;width;from 1 to
 picture;files/none.png;rgb;Renderer::render
 precision;;precision;take f32, bf16, f16 or int8
 floats only;;precision;take f32
+no density;;field;take a field of hash
+density of bits;;precision;precision f32
+point;;points;finite
+directions;;directions;one for each point
+direction;;directions;in which a ray passes
 no budget;;steps;Budget::steps
 where to save;files/nowhere/model.safetensors;model;folder that exists
 END_OF_LIST
-[[ $(wc -l <errors.txt) -eq 21 ]] || { cat errors.txt; fail "not 21 errors"; }
+[[ $(wc -l <errors.txt) -eq 26 ]] || { cat errors.txt; fail "not 26 errors"; }
 
 # The example, and what it says of a scene that is not there and of a wrong config.
 must "the example" project/build/train_a_scene scene 0.3 hash.json

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "harness/program/times_sources.h"
@@ -18,6 +19,7 @@
 #include "harness/records/numbers.h"
 #include "harness/records/refused.h"
 #include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/evaluate/field_points.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/shortage.h"
@@ -343,10 +345,13 @@ void Picture::save_png(const fs::path& file) const {
 struct Renderer::Parts {
   Field field;
   RendererOptions options;
-  std::unique_ptr<FieldModel> narrow;  // the field in fewer bits; null: its floats are read
-  std::optional<PictureMaker> maker;   // reads the parameters of one of the two
+  std::unique_ptr<FieldModel> narrow;   // the field in fewer bits; null: its floats are read
+  std::optional<PictureMaker> maker;    // reads the parameters of one of the two
+  std::unique_ptr<FieldPoints> points;  // null until the first use
 
   const FieldModel& model() const { return narrow ? *narrow : *field.parts().model; }
+  /// Throws for a field without a density, and for one in fewer bits.
+  FieldPoints& at_points();
 };
 
 namespace {
@@ -365,7 +370,8 @@ std::unique_ptr<FieldModel> narrow_model(const FieldModel& model, const std::str
 }  // namespace
 
 Renderer::Renderer(const Field& field, const RendererOptions& options)
-    : parts_(new Parts{.field = field, .options = options, .narrow = nullptr, .maker = {}}) {
+    : parts_(
+          new Parts{.field = field, .options = options, .narrow = nullptr, .maker = {}, .points = nullptr}) {
   require_threads(options.threads);
   const ThreadCount threads(options.threads);
   const BackendChoice place = backend_named("cpu");
@@ -408,6 +414,69 @@ Score Renderer::score(const Scene& scene) {
     const klab::Score score = evaluate(parts_->maker->render(), black, parts.scene.test);
     Score out{.psnr = score.psnr, .ssim = score.ssim, .protocol = score.protocol, .views = {}};
     for (const klab::ViewScore& view : score.views) out.views.push_back({view.name, view.psnr, view.ssim});
+    return out;
+  });
+}
+
+FieldPoints& Renderer::Parts::at_points() {
+  if (narrow)
+    throw error_of("densities and colors at points are computed with floats",
+                   {{}, "precision", "make a Renderer of precision f32"});
+  if (!points) points = field_points(model(), maker->plan());
+  if (!points)
+    throw error_of("Gaussians have no density at a point",
+                   {{}, "field", "take a field of hash, voxels or frequency"});
+  return *points;
+}
+
+namespace {
+
+/// Converts points or directions to klab's type. Throws for a value that is not finite.
+std::vector<Vec3> inner_points(const std::vector<Point>& points, const char* field) {
+  std::vector<Vec3> out;
+  for (const Point& p : points) {
+    if (!std::ranges::all_of(p, [](float v) { return std::isfinite(v); }))
+      throw error_of(fmt::format("{}[{}] is not finite", field, out.size()),
+                     {{}, field, "give finite numbers"});
+    out.push_back({p[0], p[1], p[2]});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<float> Renderer::density(const std::vector<Point>& points) {
+  const std::vector<Vec3> at = inner_points(points, "points");
+  const ThreadCount threads(parts_->options.threads);
+  return translated({{}, "points", "take fewer points at a time"}, [&] {
+    std::vector<float> out(at.size());
+    parts_->at_points().density(at.data(), int64_t(at.size()), out.data());
+    for (float& v : out) v = std::min(std::exp(v), std::numeric_limits<float>::max());
+    return out;
+  });
+}
+
+std::vector<Point> Renderer::colors(const std::vector<Point>& points, const std::vector<Point>& directions) {
+  if (points.size() != directions.size())
+    throw error_of(fmt::format("there are {} points and {} directions", points.size(), directions.size()),
+                   {{}, "directions", "give one for each point"});
+  const std::vector<Vec3> at = inner_points(points, "points");
+  std::vector<Vec3> along = inner_points(directions, "directions");
+  for (size_t i = 0; i < along.size(); ++i) {
+    Vec3& d = along[i];
+    // Twice, since the square of a tiny length is 0 in single precision and that of a huge one infinite.
+    const float largest = std::max({std::abs(d.x), std::abs(d.y), std::abs(d.z)});
+    if (!(largest > 0))
+      throw error_of(fmt::format("directions[{}] has no length", i),
+                     {{}, "directions", "give the direction in which a ray passes the point"});
+    d = normalized({d.x / largest, d.y / largest, d.z / largest});
+  }
+  const ThreadCount threads(parts_->options.threads);
+  return translated({{}, "points", "take fewer points at a time"}, [&] {
+    std::vector<Vec3> rgb(at.size());
+    parts_->at_points().color(at.data(), along.data(), int64_t(at.size()), rgb.data());
+    std::vector<Point> out;
+    for (const Vec3& c : rgb) out.push_back({c.x, c.y, c.z});
     return out;
   });
 }

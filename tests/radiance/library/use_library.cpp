@@ -12,12 +12,45 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <vector>
 
 using namespace klab::radiance;
 
 namespace {
 
 const SceneOptions small = {.downscale = 12, .holdout = 4, .seed = 3};
+
+/// Integrates densities and colors over the ray of a pixel. Steps are finer than the renderer's, from whose pixel the result differs
+/// by the error of those.
+bool points_give_the_picture(Renderer& renderer) {
+  const Point eye{1.6F, 0.5F, 1.2F}, target{0.5F, 0.5F, 0.4F};
+  const Picture picture =
+      renderer.render(look_at(eye, target, 33, 33, 30));  // the middle pixel sees the target
+  Point along{target[0] - eye[0], target[1] - eye[1], target[2] - eye[2]};
+  const float length = std::hypot(along[0], along[1], along[2]), step = 1.0F / 2048;
+  std::vector<Point> points;
+  for (float t = step / 2; t < 2.4F; t += step)
+    points.push_back(
+        {eye[0] + along[0] / length * t, eye[1] + along[1] / length * t, eye[2] + along[2] / length * t});
+  const std::vector<float> density = renderer.density(points);
+  const std::vector<Point> colors = renderer.colors(points, std::vector<Point>(points.size(), along));
+  double light = 1, rgb[3] = {0, 0, 0};
+  for (size_t i = 0; i < points.size(); ++i) {
+    const double left = light * std::exp(-double(density[i]) * step);
+    for (size_t c = 0; c < 3; ++c) rgb[c] += (light - left) * double(colors[i][c]);
+    light = left;
+  }
+  const size_t middle = 33 * 16 + 16;
+  bool same = std::abs(1 - light - double(picture.opacity[middle])) < 0.03 && light < 0.9;
+  for (size_t c = 0; c < 3; ++c)  // the scene's background is white
+    same = same && std::abs(rgb[c] + light - double(picture.rgb[3 * middle + c])) < 0.04;
+  if (!same)
+    std::fprintf(stderr, "integral %.4f: %.4f %.4f %.4f, pixel %.4f: %.4f %.4f %.4f\n", 1 - light,
+                 rgb[0] + light, rgb[1] + light, rgb[2] + light, double(picture.opacity[middle]),
+                 double(picture.rgb[3 * middle]), double(picture.rgb[3 * middle + 1]),
+                 double(picture.rgb[3 * middle + 2]));
+  return same && renderer.density({{0.5F, 0.5F, 7}})[0] == 0;
+}
 
 int train(char** argv) {
   const Scene scene = Scene::load(argv[0], small);
@@ -42,6 +75,7 @@ int train(char** argv) {
     Renderer narrow(trainer.field(), {.rungs = "last", .precision = "int8"});
     if (2 * narrow.bytes() > renderer.bytes() || std::abs(narrow.score(scene).psnr - score.psnr) > 0.5)
       return 7;
+    if (!points_give_the_picture(renderer)) return 8;
   }
   std::printf("%s %zu %.6f %.6f\n", renderer.score(scene).views.front().name.c_str(), score.views.size(),
               score.psnr, score.ssim);
@@ -106,6 +140,14 @@ int errors(const std::string& folder, const std::string& own_scene, const std::s
   const Field gaussians =
       Trainer(scene, {.field = "gaussians", .settings = R"({"initial": 100})", .rungs = "last"}).field();
   print_error("floats only", [&] { Renderer(gaussians, {.precision = "bf16"}); });
+  const Point p{0.5F, 0.5F, 0.5F};
+  print_error("no density", [&] { Renderer(gaussians, {.rungs = "last"}).density({p}); });
+  print_error("density of bits",
+              [&] { Renderer(Field::load(model), {.rungs = "last", .precision = "int8"}).density({p}); });
+  Renderer renderer(Field::load(model), {.rungs = "last"});
+  print_error("point", [&] { renderer.density({p, {0, NAN, 0}}); });
+  print_error("directions", [&] { renderer.colors({p, p}, {p}); });
+  print_error("direction", [&] { renderer.colors({p}, {{0, 0, 0}}); });
   Trainer trainer(
       scene, {.settings = R"({"levels": 4, "log2_table": 10, "grid": 16, "width": 16})", .rungs = "last"});
   print_error("no budget", [&] { trainer.train({}); });

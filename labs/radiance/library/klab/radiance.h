@@ -211,7 +211,7 @@ struct RendererOptions {
   std::string precision = "f32";
 };
 
-/// Makes pictures of a field.
+/// Makes pictures of a field, and evaluates it at points.
 class Renderer {
  public:
   explicit Renderer(const Field& field, const RendererOptions& options = {});
@@ -224,6 +224,15 @@ class Renderer {
   int64_t bytes() const;
   /// Compares pictures with the test views of the scene that the field was trained on, loaded with the same options.
   Score score(const Scene& scene);
+
+  /// Returns the density [n] at n points, per side of the scene's cube: over a length s in which it is constant it absorbs
+  /// 1 - exp(-density·s) of the light (N. Max, "Optical models for direct volume rendering", 1995). It is 0 where pictures see
+  /// nothing, outside of the field's box and in cells that its grid leaves out. Gaussians have no density, and the precision has
+  /// to be "f32".
+  std::vector<float> density(const std::vector<Point>& points);
+  /// Returns the colors [n] of n points as a ray sees each that passes it in the direction of the same number: from the camera into
+  /// the scene, of any length above 0. Where the density is 0, a color means nothing. For the same fields as density().
+  std::vector<Point> colors(const std::vector<Point>& points, const std::vector<Point>& directions);
 
  private:
   struct Parts;
