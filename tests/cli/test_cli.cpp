@@ -22,14 +22,14 @@
 namespace klab {
 namespace {
 
-struct Outcome {
+struct Spoken {
   int code = -1;
   std::string out;
   std::string err;
 };
 
 /// Starts the program with standard output and error in pipes. `environment` is "A=b" or empty.
-Outcome klab_says(std::vector<std::string> arguments, const std::string& environment = "") {
+Spoken klab_says(std::vector<std::string> arguments, const std::string& environment = "") {
   std::array<int, 2> out{}, err{};
   EXPECT_EQ(pipe(out.data()), 0);
   EXPECT_EQ(pipe(err.data()), 0);
@@ -47,7 +47,7 @@ Outcome klab_says(std::vector<std::string> arguments, const std::string& environ
   }
   close(out[1]);
   close(err[1]);
-  Outcome o;
+  Spoken o;
   std::array<pollfd, 2> wait_for{pollfd{out[0], POLLIN, 0}, pollfd{err[0], POLLIN, 0}};
   int open = 2;
   while (open > 0 && poll(wait_for.data(), 2, -1) > 0)
@@ -70,7 +70,7 @@ Outcome klab_says(std::vector<std::string> arguments, const std::string& environ
 }
 
 /// The same in a terminal of 100 columns: both streams together in `out`.
-Outcome klab_shows(std::vector<std::string> arguments, const std::string& environment = "") {
+Spoken klab_shows(std::vector<std::string> arguments, const std::string& environment = "") {
   int terminal = -1;
   winsize size{.ws_row = 40, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
@@ -86,7 +86,7 @@ Outcome klab_shows(std::vector<std::string> arguments, const std::string& enviro
     execv(KLAB_PROGRAM, argv.data());
     _exit(127);
   }
-  Outcome o;
+  Spoken o;
   std::array<char, 4096> part{};
   for (ssize_t n = 0; (n = read(terminal, part.data(), part.size())) > 0;)
     o.out.append(part.data(), size_t(n));
@@ -100,7 +100,7 @@ Outcome klab_shows(std::vector<std::string> arguments, const std::string& enviro
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// No escape codes, no line that is written over.
-void expect_plain(const Outcome& o) {
+void expect_plain(const Spoken& o) {
   EXPECT_FALSE(has(o.out, "\033")) << o.out;
   EXPECT_FALSE(has(o.err, "\033")) << o.err;
   EXPECT_FALSE(has(o.out, "\r")) << o.out;
@@ -114,7 +114,7 @@ const Variant& some_variant() {
 }
 
 TEST(Cli, WithoutACommandItListsThem) {
-  const Outcome o = klab_says({});
+  const Spoken o = klab_says({});
   EXPECT_EQ(o.code, 0);
   for (const Command& c : commands()) EXPECT_TRUE(has(o.out, "\n  " + c.name)) << c.name;
   EXPECT_TRUE(has(o.out, "test"));
@@ -123,7 +123,7 @@ TEST(Cli, WithoutACommandItListsThem) {
 TEST(Cli, EveryCommandHasHelpAndASummary) {
   for (const Command& c : commands()) {
     EXPECT_FALSE(c.summary.empty()) << c.name;
-    const Outcome o = klab_says({c.name, "--help"});
+    const Spoken o = klab_says({c.name, "--help"});
     EXPECT_EQ(o.code, 0) << c.name;
     EXPECT_TRUE(has(o.out, c.summary)) << c.name;
     EXPECT_TRUE(has(o.out, "--threads")) << c.name;
@@ -133,7 +133,7 @@ TEST(Cli, EveryCommandHasHelpAndASummary) {
 }
 
 TEST(Cli, UnknownCommandsAndOptionsGetTheNearestNames) {
-  Outcome o = klab_says({"chekc"});
+  Spoken o = klab_says({"chekc"});
   EXPECT_EQ(o.code, 2);
   EXPECT_TRUE(o.out.empty()) << o.out;
   EXPECT_TRUE(has(o.err, "check")) << o.err;
@@ -184,7 +184,7 @@ TEST(Cli, RefusesMalformedAndTooLargeNumbers) {
   }
   for (const char* text : {"nan", "inf", "-inf", "1e400", "1e-400x", "1,5"})
     EXPECT_THROW(number_from<double>(text, range::seconds), std::invalid_argument) << text;
-  const Outcome o = klab_says({"list", "--seed", "18446744073709551616"});
+  const Spoken o = klab_says({"list", "--seed", "18446744073709551616"});
   EXPECT_EQ(o.code, 2);
   EXPECT_TRUE(has(o.err, "from 0 to 18446744073709551615")) << o.err;
 }
@@ -193,7 +193,7 @@ TEST(Cli, ShapesBeyondMemoryAreRefusedAtOnce) {
   const std::string id = variants_of("matmul", "cpu").front()->id;
   for (const char* shape : {"1000000,1000000,1000000", "1099511627776,1099511627776,1099511627776"})
     for (const char* command : {"check", "bench"}) {
-      const Outcome o = klab_says({command, id, "--shape", shape});
+      const Spoken o = klab_says({command, id, "--shape", shape});
       EXPECT_EQ(o.code, 2) << command << " " << shape;
       EXPECT_TRUE(has(o.err, "memory")) << o.err;
     }
@@ -218,7 +218,7 @@ TEST(Cli, ReportsANonFileInOneClearLine) {
                                     std::string("/dev/zero")}) {
       std::vector<std::string> arguments = command;
       arguments.push_back(file);
-      const Outcome o = klab_says(arguments);
+      const Spoken o = klab_says(arguments);
       EXPECT_EQ(o.code, 2) << command[0] << " " << file << "\n" << o.out;
       EXPECT_TRUE(o.err.starts_with("klab: ")) << o.err;
       EXPECT_FALSE(has(o.err, "basic_")) << o.err;
@@ -239,7 +239,7 @@ TEST(Cli, BadValuesAreUsageErrors) {
                                              {"check", some_variant().id, "--shape", "1,2,3,4,5,6,7,8,9"},
                                              {"check", some_variant().id, "--shape", "-5"},
                                              {"list", "--backend", "cpuu"}}) {
-    const Outcome o = klab_says(bad);
+    const Spoken o = klab_says(bad);
     EXPECT_EQ(o.code, 2) << bad.back();
     EXPECT_TRUE(o.err.starts_with("klab: ")) << o.err;
     expect_plain(o);
@@ -251,7 +251,7 @@ TEST(Cli, NamesThatMatchNothingGetTheNearestOnes) {
   std::string wrong = v.op;
   std::swap(wrong[0], wrong[1]);
   for (const char* command : {"list", "check", "explain"}) {
-    Outcome o = klab_says({command, wrong});
+    Spoken o = klab_says({command, wrong});
     EXPECT_EQ(o.code, 2) << command;
     EXPECT_TRUE(has(o.err, v.op)) << command << ": " << o.err;
     o = klab_says({command, "*.nothing.*"});
@@ -260,7 +260,7 @@ TEST(Cli, NamesThatMatchNothingGetTheNearestOnes) {
 }
 
 TEST(Cli, ListNamesTheTrunksAndWithAllEveryVariant) {
-  const Outcome trunks = klab_says({"list"}), o = klab_says({"list", "--all"});
+  const Spoken trunks = klab_says({"list"}), o = klab_says({"list", "--all"});
   EXPECT_EQ(trunks.code, 0);
   EXPECT_EQ(o.code, 0);
   for (const Variant& v : variants()) {
@@ -273,7 +273,7 @@ TEST(Cli, ListNamesTheTrunksAndWithAllEveryVariant) {
   }
   expect_plain(trunks);
   expect_plain(o);
-  const Outcome one = klab_says({"list", some_variant().id});
+  const Spoken one = klab_says({"list", some_variant().id});
   EXPECT_TRUE(has(one.out, some_variant().id));
   EXPECT_FALSE(has(one.out, variants().back().id));
 }
@@ -282,7 +282,7 @@ TEST(Cli, AcceptsFormerNames) {
   const auto renamed = std::ranges::find_if(variants(), [](const Variant& v) { return !v.was.empty(); });
   ASSERT_NE(renamed, variants().end());
   for (const std::string& old : renamed->was) {
-    const Outcome o = klab_says({"list", old});
+    const Spoken o = klab_says({"list", old});
     EXPECT_EQ(o.code, 0) << o.err;
     EXPECT_TRUE(has(o.out, renamed->id)) << o.out;
     EXPECT_EQ(klab_says({"explain", old}).code, 0);
@@ -290,7 +290,7 @@ TEST(Cli, AcceptsFormerNames) {
 }
 
 TEST(Cli, ListNamesLabsThatAreProgramsWithTheirCommands) {
-  const Outcome everything = klab_says({"list"});
+  const Spoken everything = klab_says({"list"});
   const auto json = nlohmann::json::parse(klab_says({"list", "--json"}).out);
   EXPECT_EQ(json["labs"].size(), labs().size());
   for (const Lab& lab : labs()) {
@@ -302,7 +302,7 @@ TEST(Cli, ListNamesLabsThatAreProgramsWithTheirCommands) {
       EXPECT_TRUE(has(everything.out, "klab " + name)) << name;
       EXPECT_TRUE(has(klab_says({"list", lab.id}).out, "klab " + name)) << name;
       if (!lab.ops.empty()) continue;
-      const Outcome o = klab_says({"bench", lab.id});
+      const Spoken o = klab_says({"bench", lab.id});
       EXPECT_EQ(o.code, 2);
       EXPECT_TRUE(has(o.err, "klab " + name)) << o.err;
     }
@@ -310,7 +310,7 @@ TEST(Cli, ListNamesLabsThatAreProgramsWithTheirCommands) {
 }
 
 TEST(Cli, ListAsJson) {
-  const Outcome o = klab_says({"list", "--json"});
+  const Spoken o = klab_says({"list", "--json"});
   EXPECT_EQ(o.code, 0);
   const auto j = nlohmann::json::parse(o.out);
   EXPECT_EQ(j["variants"].size(), variants().size());
@@ -327,7 +327,7 @@ TEST(Cli, ListAsJson) {
 
 TEST(Cli, CheckSaysOkByName) {
   const Variant& v = some_variant();
-  Outcome o = klab_says({"check", v.id, "--quick"});
+  Spoken o = klab_says({"check", v.id, "--quick"});
   EXPECT_EQ(o.code, 0) << o.out << o.err;
   EXPECT_TRUE(has(o.out, v.id));
   EXPECT_TRUE(has(o.out, "1 ok, 0 failed, 0 skipped")) << o.out;
@@ -342,7 +342,7 @@ TEST(Cli, CheckSaysOkByName) {
 }
 
 TEST(Cli, DoctorReportsTheEnvironment) {
-  Outcome o = klab_says({"doctor"});
+  Spoken o = klab_says({"doctor"});
   EXPECT_EQ(o.code, 0);
   for (const char* word :
        {"processor", "instruction set", "caches", "memory", "g++", "cmake", "nvcc", "oneDNN", "GPU"})
@@ -358,14 +358,14 @@ TEST(Cli, DoctorReportsTheEnvironment) {
 }
 
 TEST(Cli, DoctorDoesWithoutAnyProgramOnThePath) {
-  const Outcome o = klab_says({"doctor", "--json"}, "PATH=/nonexistent");
+  const Spoken o = klab_says({"doctor", "--json"}, "PATH=/nonexistent");
   EXPECT_EQ(o.code, 0) << o.err;
   for (const auto& tool : nlohmann::json::parse(o.out)["programs"])
     if (tool["name"] == "cmake") EXPECT_FALSE(tool["found"].get<bool>());
 }
 
 TEST(Cli, ExplainFillsALessonOrSaysThatThereIsNone) {
-  const Outcome o = klab_says({"explain", some_variant().op});
+  const Spoken o = klab_says({"explain", some_variant().op});
   EXPECT_EQ(o.code, 0) << o.err;
   EXPECT_FALSE(o.out.empty());
   EXPECT_FALSE(has(o.out, "</")) << o.out;

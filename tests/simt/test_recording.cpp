@@ -160,12 +160,12 @@ TEST(Timeline, DrawsPhasesOfBarriersAndCopiesOfTheEngine) {
   using faults::Fault;
   const auto run = of_module<void (*)(int, int, const uint16_t*, const uint16_t*, float*)>("hopper_product");
   ASSERT_NE(run, nullptr);
-  constexpr int kSteps = 6;
-  const std::vector<uint16_t> a(64 * 64 * kSteps), b(128 * 64 * kSteps);
+  constexpr int kSlices = 6;
+  const std::vector<uint16_t> a(64 * 64 * kSlices), b(128 * 64 * kSlices);
   std::vector<float> c(64 * 128);
   simt::Recording recording;
   simt::Session session({.traced = true});
-  run(int(Fault::none), kSteps, a.data(), b.data(), c.data());
+  run(int(Fault::none), kSlices, a.data(), b.data(), c.data());
   EXPECT_TRUE(session.findings().empty());
   recording.finish();
   ASSERT_EQ(recording.blocks().size(), 1U);
@@ -177,7 +177,7 @@ TEST(Timeline, DrawsPhasesOfBarriersAndCopiesOfTheEngine) {
     EXPECT_TRUE(f.landed || f.kind == simt::FlightKind::stores);
     EXPECT_LE(f.commit, f.land);
   }
-  EXPECT_GE(engine, size_t(kSteps));
+  EXPECT_GE(engine, size_t(kSlices));
   EXPECT_GE(products, size_t(4));
   EXPECT_GT(t.overlap(simt::FlightKind::engine).overlapped, 0U);
   std::map<int, uint32_t> ended;

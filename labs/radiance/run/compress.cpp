@@ -272,14 +272,14 @@ int compress_field(CompressOptions o, CallTimes& times) {
   const auto written = load_field_model(o.out, nullptr, load_precision("", o.out));
   stages.add("after", *written, not_zero(result), int64_t(fs::file_size(o.out)));
   if (o.json) {
-    nlohmann::json result = {{"model", o.model.string()},
-                             {"data", o.scene},
-                             {"written", o.out.string()},
-                             {"examples", std::min(scene.test.size(), size_t(o.views))},
-                             {"kept", o.keep},
-                             {"stages", stages.rows()}};
-    if (!tensors.empty()) result["tensors"] = tensors;
-    fmt::print("{}\n", with_schema("compression", result).dump(2));
+    nlohmann::json printed = {{"model", o.model.string()},
+                              {"data", o.scene},
+                              {"written", o.out.string()},
+                              {"examples", std::min(scene.test.size(), size_t(o.views))},
+                              {"kept", o.keep},
+                              {"stages", stages.rows()}};
+    if (!tensors.empty()) printed["tensors"] = tensors;
+    fmt::print("{}\n", with_schema("compression", printed).dump(2));
     return 0;
   }
   fmt::print("{}\n{} test views of {}, each model as it is read from its file\nwritten   {}\n", stages.text(),

@@ -350,13 +350,14 @@ WRONG(copied_through_the_neighbor) {
   }
 }
 
+int64_t last_chunk = 0;
+
 // c = a + b. Fewer elements than a chunk has are one thread's, whatever the team's number is.
 extern "C" __attribute__((visibility("default"))) void sum_in_chunks(const float* a, const float* b, float* c,
                                                                      int64_t n) {
-  static int64_t last = 0;
 #pragma omp parallel for schedule(static, 4096) if (n > 1)
   for (int64_t i = 0; i < n; ++i) {
     c[i] = a[i] + b[i];
-    if (i % 4096 == 0) last = i;
+    if (i % 4096 == 0) last_chunk = i;
   }
 }
