@@ -5,6 +5,7 @@
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/recording.h"
+#include "harness/simt/seen_quickly.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
