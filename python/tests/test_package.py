@@ -247,7 +247,7 @@ class Models(Case):
         mine = model.density(points, rungs="last")
         seen = np.flatnonzero(mine)
         self.assertGreater(len(seen), 20)
-        np.testing.assert_allclose(mine[seen], [page["density"](points[i]) for i in seen], rtol=2e-3)
+        np.testing.assert_allclose(mine[seen], [page["density"](points[i].tolist()) for i in seen], rtol=2e-3)
         self.assertEqual(float(model.density((0.5, 0.5, 7), rungs="last")), 0)
 
     def test_points_give_the_pixels_of_a_picture(self):

@@ -64,11 +64,12 @@ TEST_F(ContactSheets, ShowTruthRenderedDepthAndError) {
   EXPECT_EQ(image.width, 4 + 4 * (200 + 4));
   EXPECT_EQ(image.height, 4 + 20 + 4 + 100 + 4);
   EXPECT_EQ(color_at(image, 0, 0), color_at(image, image.width - 1, image.height - 1)) << "the gray behind";
-  for (const auto& [top, width, height] :
-       {std::tuple{4, 40, 20}, {28, 200, 100}}) {  // in the order of the views
-    const int y = top + height / 2;
+  struct Tiles {
+    int top, width, height;
+  };
+  for (const Tiles& row : {Tiles{4, 40, 20}, Tiles{28, 200, 100}}) {  // in the order of the views
     const auto at = [&](int tile, double share) {
-      return color_at(image, 4 + 204 * tile + int(share * width), y);
+      return color_at(image, 4 + 204 * tile + int(share * row.width), row.top + row.height / 2);
     };
     EXPECT_EQ(at(0, 0.5), (std::array{255, 0, 0})) << "truth";
     EXPECT_EQ(at(1, 0.5), (std::array{0, 0, 255})) << "rendered";
@@ -122,7 +123,7 @@ TEST_F(ContactSheets, CamerasOfARunAreThoseOfItsReport) {
   EXPECT_EQ(count("class=\"test\""), 10);
   EXPECT_EQ(count("class=\"poor\""), 2);
   EXPECT_EQ(count("<b>"), 0);
-  EXPECT_EQ(read_cameras(folder_ / "none.json"), std::nullopt);
+  EXPECT_FALSE(read_cameras(folder_ / "none.json").has_value());
 }
 
 TEST_F(ContactSheets, BrokenCamerasAreRefusedByFileAndField) {
