@@ -173,9 +173,9 @@ int show_path(const std::string& lab) {
   }
   if (next == nullptr) next = progress.next(all);
   if (next != nullptr)  // the list of all labs has to fit 20 lines
-    fmt::print("{}{} klab step {}   {}\n", one == nullptr ? "" : "\n", inked("Next:", Ink::bold), next->name,
-               shortened(title_of(*next), 40));
-  if (one == nullptr) fmt::print("klab step NN lists the steps of lab NN.\n");
+    fmt::print("{}{} klab step {}   {}{}\n", one == nullptr ? "" : "\n", inked("Next:", Ink::bold),
+               next->name, shortened(title_of(*next), one == nullptr ? 26 : 40),
+               one == nullptr ? "   (of a lab: klab step NN)" : "");
   return exit_ok;
 }
 

@@ -56,7 +56,7 @@ std::string picture_sheet(const std::string& title, const std::vector<TracePictu
 
 /// Returns the text of a source line without its indentation; empty if the file is not here.
 std::string source_line(const std::string& file, int line);
-/// Returns the text, shortened to so many letters.
+/// Returns the text, shortened to that number of letters.
 std::string shortened(const std::string& text, size_t letters);
 
 }  // namespace klab

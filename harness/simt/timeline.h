@@ -1,7 +1,7 @@
 // The time line of a recorded block: its warps against steps.
 //
 // A step is a block of code that lanes of a warp enter together, or one request to memory. Warps go on side by side, a step each, and
-// wait where they have waited: at a barrier all go on with the last. So steps order what happens. They are no time: a GPU's
+// wait where they have waited: all leave a barrier with the last. So steps order what happens. They are no time: a GPU's
 // instructions take longer than each other.
 //
 // A copy is in flight from its issue until a warp has waited for it, since the executor lands data as late as a correct kernel allows.

@@ -1,5 +1,4 @@
 // Plans of pictures in real time: each is as near to its parent as it says, and what it leaves out is what it names.
-// ctest: sanitized
 #include <gtest/gtest.h>
 
 #include <algorithm>
