@@ -52,8 +52,10 @@ std::vector<Mutant> mutants_where(bool classed) {
 std::vector<Mutant> cuda_mutants_with_a_class() {
   simt::load_module(KLAB_CUDA_MUTANTS, false);
   simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
-  const std::map<std::string, Fault> faults = {
-      {"finding", Fault::finding}, {"not_written", Fault::not_written}, {"wrong_value", Fault::wrong_value}};
+  const std::map<std::string, Fault> faults = {{"finding", Fault::finding},
+                                               {"not_written", Fault::not_written},
+                                               {"threw", Fault::threw},
+                                               {"wrong_value", Fault::wrong_value}};
   std::vector<Mutant> list;
   for (const Variant& v : variants()) {
     if (v.backend != "cuda" || v.file.find("/tests/mutants/") == v.file.npos) continue;
