@@ -140,7 +140,7 @@ class Connection : public httplib::Stream {
     shutdown(socket_, SHUT_WR);
     left_ = kMostRequest;
     until_ = Clock::now() + kLastWords;
-    for (begin_ = end_ = 0; left_ > end_ && fill();) left_ -= end_, begin_ = end_ = 0;
+    while (left_ > 0 && fill()) left_ -= std::min(left_, end_);
     close(socket_);
   }
 
