@@ -247,7 +247,7 @@ TEST_F(Classify, CompressedNetworksPredictAndAreSmaller) {
     return compressed.code == 0 ? nlohmann::json::parse(compressed.out).at("stages")
                                 : nlohmann::json::array();
   };
-  const auto pruned = accuracies(""), trained = accuracies(" --retrain 60");
+  const auto pruned = accuracies(""), trained = accuracies(" --retrain 400");
   ASSERT_EQ(pruned.size(), 2U);
   ASSERT_EQ(trained.size(), 3U);
   EXPECT_EQ(trained[1].at("name"), "pruned");
