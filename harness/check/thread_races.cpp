@@ -19,7 +19,7 @@
 
 namespace klab {
 
-/// The last thing that a thread has done.
+/// The last thing that a thread has written.
 struct LastAccess {
   uint32_t at = 0;  // its own clock; 0: nothing
   const void* address = nullptr;
@@ -46,7 +46,7 @@ struct Local {
   RegionClock::Parts* region = nullptr;
   size_t barriers = 0;  // it has met in that region
   bool wrote = false;
-  LastAccess last;
+  LastAccess last, other;  // the last one, and the last one that lies elsewhere
 };
 constinit thread_local Local local;
 
@@ -124,7 +124,7 @@ class Races : public simt::HostThreads {
       local.clock = {};
       local.region = nullptr;
       local.wrote = false;
-      local.last = {};
+      local.last = local.other = {};
       local.id = next_id_++;
       if (local.id >= kThreads) given_up_ = true;
     }
@@ -135,8 +135,8 @@ class Races : public simt::HostThreads {
   void access(const void* p, size_t bytes, bool write, bool atomic, const void* pc) override {
     if (!takes_part() || given_up_ || bytes == 0) return;
     const Inside inside;
-    local.last = {local.clock[size_t(local.id)], p, bytes, {write, atomic, pc}};
     if (write && !std::exchange(local.wrote, true)) ++writers_;
+    if (write && !atomic) note_last({local.clock[size_t(local.id)], p, bytes, {write, atomic, pc}});
     auto at = reinterpret_cast<uintptr_t>(p);
     for (const uintptr_t end = at + bytes; at < end;) {
       const uintptr_t word = at / 8, next = std::min((word + 1) * 8, end);
@@ -193,6 +193,9 @@ class Races : public simt::HostThreads {
   /// Memory that is given back: another thread may be given it without having to be ordered.
   void forget(const void* p, size_t bytes) {
     if (local.inside || bytes == 0) return;
+    // What a thread frees itself is its own: at its end, what it was started with.
+    const auto at = reinterpret_cast<uintptr_t>(local.last.address), block = reinterpret_cast<uintptr_t>(p);
+    if (at >= block && at < block + bytes) local.last = local.other;
     const Inside inside;
     const uintptr_t begin = reinterpret_cast<uintptr_t>(p) / 8, end = begin + (bytes + 7) / 8;
     for (size_t k = 0; k < shards_.size(); ++k) {
@@ -213,6 +216,14 @@ class Races : public simt::HostThreads {
   std::vector<ThreadClock*>& started() { return started_; }
 
  private:
+  static void note_last(const LastAccess& now) {
+    constexpr uintptr_t kNear = 512;  // bytes: what a thread is started with is smaller
+    const auto at = reinterpret_cast<uintptr_t>(now.address),
+               last = reinterpret_cast<uintptr_t>(local.last.address);
+    if (at > last + kNear || last > at + kNear) local.other = local.last;
+    local.last = now;
+  }
+
   static constexpr size_t kMost = 1 << 12;  // words a shard: a million in all
   struct Shard {
     Spin lock;
