@@ -29,8 +29,8 @@ const std::vector<BenchShape> kStoredTn = {{.name = "512 cubed", .shape = {512, 
 // Rows, columns and sums past 2^16, while the other dimensions are small.
 const Sizes kProductBeyond = {{(1 << 16) + 1, 2, 3}, {2, (1 << 16) + 1, 3}, {2, 3, (1 << 17) - 1}};
 const Sizes kProductSizes = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251}};
-// Sums of 1700 products of bytes reach integers that a float does not hold.
-const Sizes kByteProductSizes = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251, 1700}};
+// Sums of 1100 products of bytes reach integers that a float does not hold.
+const Sizes kByteProductSizes = {{0, 1, 2, 3, 5, 7, 13, 31, 61, 127, 251, 1100}};
 
 KLAB_LAB({
     .title = "Mixed precision: fewer bits, where they pay",

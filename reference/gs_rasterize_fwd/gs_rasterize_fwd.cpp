@@ -66,11 +66,9 @@ void GsRasterizeFwd::arrange(const Args<float>& x, Generator& random) {
     const int64_t count = begin[t + 1] - begin[t];
     near.clear();
     // The tile itself, then its neighbors; the home of Gaussian g is tile g % tiles.
-    // Lists that hold few of all take the last ones where drawn widely.
     for (const int64_t offset : {int64_t{0}, int64_t{1}, int64_t{-1}, s.columns(), -s.columns()})
       for (int64_t g = (t + offset + tiles) % tiles; g < s.n && int64_t(near.size()) < count; g += tiles)
-        if (t + offset >= 0 && t + offset < tiles)
-          near.push_back(int32_t(random.widely ? g + (s.n - 1 - g) / tiles * tiles - g / tiles * tiles : g));
+        if (t + offset >= 0 && t + offset < tiles) near.push_back(int32_t(g));
     while (int64_t(near.size()) < count) near.push_back(int32_t(random() % uint64_t(s.n)));
     std::sort(near.begin(), near.end());
     std::copy(near.begin(), near.end(), id + begin[t]);

@@ -14,26 +14,10 @@ uint32_t word_of(const OccupancyChoose::Args<float>& x, int64_t cell) {
                                {x.seed[0], x.seed[1]})[size_t(at % 4)];
 }
 
-/// Makes the threshold of occupied cells one that arithmetic in float gets too large, if it finds one.
-void draw_share(const OccupancyChoose::Args<float>& x, Generator& random) {
-  const int64_t grid = x.shape.grid_cells;
-  for (int tried = 0; tried < 2000; ++tried) {
-    const float share = float(random() % (1 << 20)) * 0x1p-22F;
-    const auto occupied = int32_t(1 + random() % uint64_t(grid));
-    const float want = share * float(grid) / float(occupied);
-    if (!(want < 1) || uint32_t(want * 65536) == OccupancyChoose::thresholds(share, grid, occupied).occupied)
-      continue;
-    *const_cast<float*>(x.share) = share;
-    *const_cast<int32_t*>(x.occupied) = occupied;
-    return;
-  }
-}
-
 /// Takes seeds until half a word of some cell is one of the thresholds, which by itself comes once in 65,536 cells.
 void meet_threshold(const OccupancyChoose::Args<float>& x, Generator& random) {
-  const bool any = random() % 2 == 0;
-  if (!any && random() % 2 == 0) draw_share(x, random);
   const auto limits = OccupancyChoose::thresholds(*x.share, x.shape.grid_cells, *x.occupied);
+  const bool any = random() % 2 == 0;
   constexpr int64_t kWords = 200'000;
   for (int64_t tried = 0; tried < kWords && x.shape.cells > 0;) {
     for (int64_t c = 0; c < x.shape.cells; ++c, ++tried) {
