@@ -89,9 +89,6 @@ struct Progress {
   int shapes = 0;                          // at which it ran
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
-  std::vector<int64_t> watchable;  // the most expensive one that several divided and that can be watched
-  double watchable_work = 0;
-  bool one_wrote = false;  // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
   double largest_work = -1;
   bool stopped(const CheckOptions& options) const {
@@ -207,10 +204,9 @@ class ShapeCheck {
     trial.with_threads(kThreadsWatched);
     if (!supports(form, kThreadsWatched)) return;
     if (auto failure = trial.race(givens_.front()))
-      return progress.result.failures.push_back(std::move(*failure));
-    progress.one_wrote = trial.writers() < 2;
-    progress.result.note = progress.one_wrote ? "its threads were not watched: one of them wrote everything"
-                                              : "threads watched, no race";
+      progress.result.failures.push_back(std::move(*failure));
+    else
+      progress.result.note = "threads watched, no race";
   }
 
   void check(Progress& progress) {
@@ -219,10 +215,7 @@ class ShapeCheck {
     if (is_cuda(*progress.variant)) {
       if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && !on_gpu() && !affordable(progress)) {
-        if (beyond_ && reason.empty()) try_launch(progress);
-        return;
-      }
+      if (!asked_ && !on_gpu() && !affordable(progress)) return;
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
@@ -285,16 +278,6 @@ class ShapeCheck {
     return count;
   }
 
-  // What is too much to be run is launched at least: a grid or a block that no GPU takes is found without any work.
-  void try_launch(Progress& progress) {
-    Trial trial(op_.op, *progress.variant, shape_, specs_,
-                offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
-    trial.end_after(1, 1);
-    Trial::Outcome outcome = trial.run(givens_.front());
-    if (outcome.failure && outcome.failure->fault == Fault::threw && !trial.ended_early())
-      progress.result.failures.push_back(std::move(*outcome.failure));
-  }
-
   bool to_be_watched(const Progress& progress) const {
     if (beyond_) return false;
     return work_ <= kWatchedBelow || (progress.watched < kWatchedAtLeast && ahead(progress) <= 1);
@@ -321,8 +304,7 @@ class ShapeCheck {
   std::optional<Failure> check_at(Alignment alignment, bool first_of_them, Progress& progress) {
     const auto offsets = offsets_for(specs_.size(), alignment, turn_);
     Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
-    const bool few_multiprocessors = !on_gpu() && (beyond_ || turn_ % 2 == 1);
-    if (few_multiprocessors) trial.on_multiprocessors(kFewMultiprocessors);
+    if (!on_gpu() && (beyond_ || turn_ % 2 == 1)) trial.on_multiprocessors(kFewMultiprocessors);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
     const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
     if (watched && first_of_them) ++progress.watched;
@@ -344,9 +326,6 @@ class ShapeCheck {
       // Where not all can be run: random inputs show less than the others.
       if (limited && k == 0 && progress.runs_left < int(givens_.size())) continue;
       if (limited && progress.runs_left-- <= 0) return std::nullopt;
-      // With few blocks loops over the data turn, with many those over the blocks' sums.
-      if (few_multiprocessors && beyond_)
-        trial.on_multiprocessors(2 * k >= givens_.size() ? 0 : kFewMultiprocessors);
       const auto work_before = double(trial.host_work());
       if (!beyond_) {
         const bool now = watched && (k == watched_inputs || is_first_of_kind(given, progress));
@@ -415,10 +394,6 @@ class ShapeCheck {
     if (seen > 1 && (progress.divided.empty() || place < progress.divided_place)) {
       progress.divided.assign(shape_.begin(), shape_.end());
       progress.divided_place = place;
-    }
-    if (seen > 1 && work_ > progress.watchable_work && work_ <= kThreadsWatchedBelow) {
-      progress.watchable.assign(shape_.begin(), shape_.end());
-      progress.watchable_work = work_;
     }
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());
@@ -499,14 +474,6 @@ std::string unwatched_lines(const Variant& variant) {
   return list.empty() ? "" : "no watched run entered a branch in line " + list;
 }
 
-// The most expensive shapes of variants that a team was woken for at the cheapest one, without anything to do for a second thread.
-std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_to_watch(std::vector<Progress>& progress) {
-  std::map<std::vector<int64_t>, std::vector<Progress*>> list;
-  for (Progress& p : progress)
-    if (p.one_wrote && p.result.failures.empty() && p.watchable != p.divided) list[p.watchable].push_back(&p);
-  return list;
-}
-
 // Variants that divide their work at the same shape are checked together there.
 std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_for_threads(std::vector<Progress>& progress) {
   std::map<std::vector<int64_t>, std::vector<Progress*>> list;
@@ -567,20 +534,14 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
         note_work("");
       }
   }
-  // However late it is: what is wrong with threads shows nowhere else.
-  const auto check_threads = [&](const auto& shapes_of_some) {
-    for (const auto& [shape, some] : shapes_of_some) {
-      if (stop()) break;
+  if (!options.quick && uses(Detector::numbers_of_threads))
+    for (const auto& [shape, some] : shapes_for_threads(progress)) {
+      if (stop()) break;  // however late it is: what is wrong with threads shows nowhere else
       if (options.at) options.at(shape);
       guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
       for (Progress* p : some) one.check_threads(*p);
     }
-  };
-  if (!options.quick && uses(Detector::numbers_of_threads)) {
-    check_threads(shapes_for_threads(progress));
-    check_threads(shapes_to_watch(progress));
-  }
   use_threads(omp_get_max_threads());
 
   OpCheck results;

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,15 +17,6 @@
 #include "harness/simt/host_threads.h"
 
 namespace klab {
-
-/// The last thing that a thread has written.
-struct LastAccess {
-  uint32_t at = 0;  // its own clock; 0: nothing
-  const void* address = nullptr;
-  size_t bytes = 0;
-  ThreadRace::Side how;
-};
-
 namespace {
 
 constexpr int kThreads = 80;  // with more of them a watch is given up
@@ -45,8 +35,6 @@ struct Local {
   Clock clock{};
   RegionClock::Parts* region = nullptr;
   size_t barriers = 0;  // it has met in that region
-  bool wrote = false;
-  LastAccess last, other;  // the last one, and the last one that lies elsewhere
 };
 constinit thread_local Local local;
 
@@ -94,8 +82,6 @@ class Races : public simt::HostThreads {
     for (Shard& shard : shards_) shard.cells.clear();
     clocks_.clear();
     joined_.clear();
-    started_.clear();
-    writers_ = 0;
     relaxed_ = {};
     first_.reset();
     given_up_ = fenced_ = false;
@@ -107,12 +93,9 @@ class Races : public simt::HostThreads {
   void end() { simt::host_threads = nullptr; }
 
   std::optional<ThreadRace> first() {
-    for (int waited = 0; waited < 1000 && !all_ended(); ++waited) usleep(1000);
     const std::lock_guard lock(lock_);
-    if (given_up_ || first_) return given_up_ ? std::nullopt : first_;
-    return first_late();
+    return given_up_ ? std::nullopt : first_;
   }
-  int writers() const { return writers_; }
   void give_up() { given_up_ = true; }
 
   bool takes_part() const { return local.active && local.watch == watch_ && !local.inside; }
@@ -123,8 +106,6 @@ class Races : public simt::HostThreads {
       local.watch = watch_;
       local.clock = {};
       local.region = nullptr;
-      local.wrote = false;
-      local.last = local.other = {};
       local.id = next_id_++;
       if (local.id >= kThreads) given_up_ = true;
     }
@@ -135,8 +116,6 @@ class Races : public simt::HostThreads {
   void access(const void* p, size_t bytes, bool write, bool atomic, const void* pc) override {
     if (!takes_part() || given_up_ || bytes == 0) return;
     const Inside inside;
-    if (write && !std::exchange(local.wrote, true)) ++writers_;
-    if (write && !atomic) note_last({local.clock[size_t(local.id)], p, bytes, {write, atomic, pc}});
     auto at = reinterpret_cast<uintptr_t>(p);
     for (const uintptr_t end = at + bytes; at < end;) {
       const uintptr_t word = at / 8, next = std::min((word + 1) * 8, end);
@@ -193,9 +172,6 @@ class Races : public simt::HostThreads {
   /// Memory that is given back: another thread may be given it without having to be ordered.
   void forget(const void* p, size_t bytes) {
     if (local.inside || bytes == 0) return;
-    // What a thread frees itself is its own: at its end, what it was started with.
-    const auto at = reinterpret_cast<uintptr_t>(local.last.address), block = reinterpret_cast<uintptr_t>(p);
-    if (at >= block && at < block + bytes) local.last = local.other;
     const Inside inside;
     const uintptr_t begin = reinterpret_cast<uintptr_t>(p) / 8, end = begin + (bytes + 7) / 8;
     for (size_t k = 0; k < shards_.size(); ++k) {
@@ -213,17 +189,8 @@ class Races : public simt::HostThreads {
   Spin& lock() { return lock_; }
   void tick() { ++local.clock[size_t(local.id)]; }
   std::map<pthread_t, ThreadClock*>& joined() { return joined_; }
-  std::vector<ThreadClock*>& started() { return started_; }
 
  private:
-  static void note_last(const LastAccess& now) {
-    constexpr uintptr_t kNear = 512;  // bytes: what a thread is started with is smaller
-    const auto at = reinterpret_cast<uintptr_t>(now.address),
-               last = reinterpret_cast<uintptr_t>(local.last.address);
-    if (at > last + kNear || last > at + kNear) local.other = local.last;
-    local.last = now;
-  }
-
   static constexpr size_t kMost = 1 << 12;  // words a shard: a million in all
   struct Shard {
     Spin lock;
@@ -268,11 +235,8 @@ class Races : public simt::HostThreads {
                         .later = {later.write, later.atomic, later.pc}};
   }
 
-  bool all_ended();
-  std::optional<ThreadRace> first_late() const;
-
   std::atomic<uint64_t> watch_{0};
-  std::atomic<int> next_id_{0}, writers_{0};
+  std::atomic<int> next_id_{0};
   std::atomic<bool> given_up_{false}, fenced_{false};
   std::array<Shard, 256> shards_;
   Spin lock_;  // of what follows
@@ -280,7 +244,6 @@ class Races : public simt::HostThreads {
   Clock relaxed_{};
   std::optional<ThreadRace> first_;
   std::map<pthread_t, ThreadClock*> joined_;
-  std::vector<ThreadClock*> started_;
 };
 
 Races* current_watch() { return simt::listening() == nullptr ? nullptr : &Races::all(); }
@@ -295,30 +258,7 @@ struct RegionClock::Parts {
 
 struct ThreadClock {
   Clock clock{};
-  int id = -1;  // that of the thread, once it has ended
-  LastAccess last;
 };
-
-namespace {
-
-bool Races::all_ended() {
-  const std::lock_guard lock(lock_);
-  return given_up_ || std::ranges::all_of(started_, [](const ThreadClock* c) { return c->id >= 0; });
-}
-
-/// Returns the last thing that one of the threads has done of which the calling thread does not know.
-std::optional<ThreadRace> Races::first_late() const {
-  for (const ThreadClock* c : started_)
-    if (c->id >= 0 && c->last.at > local.clock[size_t(c->id)])
-      return ThreadRace{.address = c->last.address,
-                        .bytes = int(c->last.bytes),
-                        .earlier = c->last.how,
-                        .later = {},
-                        .late = true};
-  return std::nullopt;
-}
-
-}  // namespace
 
 RegionClock::RegionClock() {
   Races* const races = current_watch();
@@ -376,7 +316,6 @@ bool races_are_watched() { return why_races_are_not_watched().empty(); }
 RaceWatch::RaceWatch() { Races::all().begin(); }
 RaceWatch::~RaceWatch() { Races::all().end(); }
 std::optional<ThreadRace> RaceWatch::first() const { return Races::all().first(); }
-int RaceWatch::writers() const { return Races::all().writers(); }
 
 ThreadClock* clock_for_thread() {
   Races* const races = current_watch();
@@ -400,8 +339,6 @@ void end_thread(ThreadClock* clock) {
   if (clock == nullptr || races == nullptr || !races->takes_part()) return;
   const std::lock_guard lock(races->lock());
   clock->clock = local.clock;
-  clock->last = local.last;
-  clock->id = local.id;
   local.active = false;
 }
 
@@ -411,7 +348,6 @@ void thread_started(pthread_t thread, ThreadClock* clock) {
     const Inside inside;
     const std::lock_guard lock(races->lock());
     races->joined()[thread] = clock;
-    races->started().push_back(clock);
   }
 }
 

@@ -1,6 +1,5 @@
 // Races between the threads of a CPU variant: two accesses to the same bytes by different threads, one of them at least a write,
-// that nothing orders. They are found whether or not the threads met in this run. So is a thread of which the caller does not know
-// at the end of the call that it is done.
+// that nothing orders. They are found whether or not the threads met in this run.
 //
 // The variant is compiled a second time with -fsanitize=thread, without the sanitizer's library: each access calls this file
 // (through harness/simt/hooks.cpp). Each thread has a clock for each thread (Lamport, CACM 21(7), 1978; Mattern 1989): a parallel
@@ -36,8 +35,6 @@ struct ThreadRace {
     const void* pc = nullptr;  // the address that the access returns to
   };
   Side earlier, later;
-  bool late =
-      false;  // `earlier` by a thread that nothing orders before the end of the call; there is no `later`
 };
 
 /// Listens to the threads that the calling thread starts, as long as it lives. One at a time.
@@ -47,10 +44,8 @@ class RaceWatch {
   ~RaceWatch();
   RaceWatch(const RaceWatch&) = delete;
   RaceWatch& operator=(const RaceWatch&) = delete;
-  /// The first race that was seen, once the threads are done. Waits a second for those that the calling thread has not waited for.
+  /// The first race that was seen, once the threads are done.
   std::optional<ThreadRace> first() const;
-  /// The number of threads that have written something. Where it is 1, their work was not divided, and no race could be seen.
-  int writers() const;
 };
 
 /// A parallel region (harness/check/thread_watch.cpp), made by the thread that begins it. Does nothing where there is no watch.

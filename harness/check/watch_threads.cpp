@@ -63,16 +63,11 @@ std::optional<Failure> Trial::race(const Given& given) {
     // What else it does wrong is seen in the usual form, which has passed.
     static_cast<void>(call_on_cpu_once(given, outside));
     seen = watch.first();
-    writers_ = watch.writers();
   }
   if (!seen) return std::nullopt;
-  Failure failure{.fault = seen->late ? Fault::late : Fault::race};
+  Failure failure{.fault = Fault::race};
   say_where(seen->address, seen->bytes, failure);
   const std::string one = did(seen->earlier), other = did(seen->later);
-  if (seen->late) {
-    failure.note += one + " by a thread that the call does not wait for";
-    return describe(std::move(failure), given);
-  }
   failure.note += one == other ? fmt::format("{} by two threads", one)
                                : fmt::format("{} by one thread and {} by another", one, other);
   failure.note += ", and nothing orders the two";

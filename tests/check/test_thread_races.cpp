@@ -4,16 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <functional>
 #include <regex>
 #include <set>
-#include <span>
 #include <sstream>
 #include <string>
 
-#include "harness/check/check.h"
 #include "harness/check/thread_races.h"
-#include "harness/core/registry.h"
 #include "harness/core/source.h"
 #include "harness/simt/modules.h"
 
@@ -73,27 +69,6 @@ TEST_F(ThreadRaces, AreFoundAndOrderIsNotAccused) {
   }
   EXPECT_GE(right, 20 * 5);
   EXPECT_GE(wrong, 12 * 5);
-}
-
-TEST_F(ThreadRaces, AreLookedForWhereSeveralThreadsHaveWork) {
-  using SumCall = void(const float*, const float*, float*, int64_t);
-  auto* const call = reinterpret_cast<SumCall*>(dlsym(module_, "sum_in_chunks"));
-  ASSERT_NE(call, nullptr);
-  Variant v;
-  v.op = "vector_add";
-  v.backend = "cpu";
-  v.id = "vector_add.cpu.60_chunks";
-  v.supported = [](ShapeView, const Host&) { return std::string(); };
-  v.bind = [call](ShapeView shape, std::span<void* const> p) -> std::function<void()> {
-    return [call, n = shape[0], a = static_cast<float*>(p[0]), b = static_cast<float*>(p[1]),
-            c = static_cast<float*>(p[2])] { call(a, b, c, n); };
-  };
-  v.watched = v.bind;
-  const Variant* const list[] = {&v};
-  const auto failures =
-      check(*find_op("vector_add"), list, {.max_failures = 1, .done = {}}).variants.front().failures;
-  ASSERT_EQ(failures.size(), 1U);
-  EXPECT_EQ(failures[0].fault, Fault::race) << failures[0].note;
 }
 
 TEST_F(ThreadRaces, NameBothLines) {

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -212,24 +211,6 @@ WRONG(read_before_join) {
   total += data[0];
   one.join();
 }
-WRONG(detached_behind_a_flag) {
-  std::atomic<bool> begun{false};
-  std::thread([&begun] {
-    begun = true;
-    data[0] = 5;
-  }).detach();
-  while (!begun) std::this_thread::yield();
-}
-RIGHT(detached_before_a_flag) {
-  static std::atomic<bool> done;
-  done = false;
-  std::thread([] {
-    data[0] = 5;
-    done = true;
-  }).detach();
-  while (!done) std::this_thread::yield();
-  total += data[0];
-}
 RIGHT(condition_variable) {
   std::mutex lock;
   std::condition_variable ready;
@@ -347,17 +328,5 @@ WRONG(copied_through_the_neighbor) {
   {
     const int begin = omp_get_thread_num() * 33;
     for (int k = 0; k < 33; ++k) data[(begin + k + 1) % kItems] = data[begin + k];
-  }
-}
-
-int64_t last_chunk = 0;
-
-// c = a + b. Fewer elements than a chunk has are one thread's, whatever the team's number is.
-extern "C" __attribute__((visibility("default"))) void sum_in_chunks(const float* a, const float* b, float* c,
-                                                                     int64_t n) {
-#pragma omp parallel for schedule(static, 4096) if (n > 1)
-  for (int64_t i = 0; i < n; ++i) {
-    c[i] = a[i] + b[i];
-    if (i % 4096 == 0) last_chunk = i;
   }
 }
