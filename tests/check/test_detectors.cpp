@@ -287,26 +287,6 @@ TEST_F(Detectors, NumbersOfThreadsChangeBetweenCalls) {
         {5000});
 }
 
-TEST_F(Detectors, NumbersOfThreadsAreTriedWhenTimeIsUp) {
-  const Variant v = sum([] {
-    const auto threads = std::make_shared<int>(0);
-    return [threads](const Sum& x) {
-      if (*threads == 0) *threads = omp_get_max_threads();
-      x.add(0, x.n * std::min(*threads, omp_get_max_threads()) / *threads);
-    };
-  });
-  const Variant* list[] = {&v};
-  const auto late = [&] {
-    return check(*find_op("vector_add"), list, {.max_failures = 1, .seconds = 1e-9, .done = {}})
-        .variants.front();
-  };
-  EXPECT_FALSE(late().failures.empty());
-  const Without off(Detector::numbers_of_threads);
-  const CheckResult without = late();
-  EXPECT_TRUE(without.passed());
-  EXPECT_LT(without.cases, 500);
-}
-
 /// c = a·b with sums forward or backward.
 void product(ShapeView shape, std::span<void* const> p, bool backward) {
   const int64_t m = shape[0], n = shape[1], depth = shape[2];

@@ -231,12 +231,17 @@ TEST(Sizes, ExceedTheOrdinaryShapes) {
   for (const Lab& lab : labs())
     for (const LabOp& op : lab.ops) {
       if (op.op.name.starts_with("probe_")) continue;
-      int64_t largest = 0;  // that any dimension has, here or in the lab's own list
+      int64_t largest = 0;  // that any dimension or tensor has, here or in the lab's own list
       for (const auto& sizes : op.check) largest = std::max(largest, *std::ranges::max_element(sizes));
       for (const auto& shape : shapes_beyond(op, 1)) {
         EXPECT_TRUE(op.op.valid(shape)) << op.op.name;
         EXPECT_LE(work(op.op, shape), 2e8) << shape_text(op.op, shape);
         largest = std::max(largest, *std::ranges::max_element(shape));
+        for (const TensorSpec& t : op.op.tensors(shape)) {
+          int64_t elements = 1;
+          for (const int64_t d : t.dims) elements *= d;
+          largest = std::max(largest, elements);
+        }
       }
       EXPECT_GT(largest, 1 << 16) << op.op.name;
     }

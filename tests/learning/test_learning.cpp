@@ -20,7 +20,6 @@
 #include "labs/learning/network/schedule.h"
 #include "labs/learning/train/trainer.h"
 #include "labs/radiance/train/backends.h"
-#include "tests/learning/executor_steps.h"
 
 namespace klab::learning {
 namespace {
@@ -394,15 +393,6 @@ TEST(Trainer, TakesTheSameStepsOnTheHostExecutor) {
   EXPECT_EQ(there.evaluate(data.test).right, here.evaluate(data.test).right);
 }
 
-TEST(Trainer, AWatchedStepOfConvolutionsOnTheHostExecutorHasNoFinding) {
-  const Dataset data{"glyphs", make_glyphs(40, 1), make_glyphs(8, 2)};
-  TrainerSettings s = small("conv 3 5 stride 2, batchnorm, pool, conv 4 3, dropout 0.2, 10", "sgd");
-  s.loader.batch = 8;
-  s.optimizer.clip = 1;
-  s.optimizer.rate = 0.01;
-  expect_same_steps(data, s, 2);
-}
-
 TEST(Trainer, LearnsTheSpirals) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   TrainerSettings s = small("mlp", "adamw");
@@ -420,31 +410,6 @@ TEST(Trainer, LearnsTheSpirals) {
     all += e.confusion[size_t(i)], diagonal += i % 4 == 0 ? e.confusion[size_t(i)] : 0;
   EXPECT_EQ(all, 300);
   EXPECT_EQ(diagonal, e.right);
-}
-
-TEST(SoftTargets, GradientMatchesFiniteDifferences) {
-  constexpr int64_t n = 2, classes = 3;
-  std::vector<float> student = {0.5F, -1, 2, 30, 28, -4}, d(n * classes), unused(n * classes);
-  const std::vector<float> teacher = {3, 1, -2, 5, 5.5F, 90};
-  for (const double softening : {1.0, 4.0}) {
-    soft_cross_entropy(n, classes, student.data(), teacher.data(), softening, d.data());
-    for (size_t i = 0; i < student.size(); ++i) {
-      const auto at = [&](float by) {
-        std::vector<float> moved = student;
-        moved[i] += by;
-        return soft_cross_entropy(n, classes, moved.data(), teacher.data(), softening, unused.data());
-      };
-      // Steps of 1/64 are exact in these numbers; the error of a central difference is a third derivative times their square.
-      EXPECT_NEAR(d[i], 32 * (at(1.0F / 64) - at(-1.0F / 64)), 1e-4) << i << " at " << softening;
-    }
-  }
-}
-
-TEST(SoftTargets, AStudentThatAgreesHasNoGradient) {
-  const std::vector<float> outputs = {1, 2, -3, 0};
-  std::vector<float> d(4, 1.0F);
-  soft_cross_entropy(1, 4, outputs.data(), outputs.data(), 4, d.data());
-  for (const float g : d) EXPECT_NEAR(g, 0, 1e-6);
 }
 
 TEST(SoftTargets, RefusesATeacherOfOtherOutputs) {

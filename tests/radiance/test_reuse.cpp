@@ -99,8 +99,8 @@ TEST(Reuse, APathDrawsWholePicturesNowAndThenAndTilesBetween) {
     EXPECT_GT(psnr(picture.rgb, draw(camera).rgb), 34) << i;
     all += 96 * 80;
   }
-  EXPECT_EQ(whole, 3);  // pictures 0, 4 and 8
-  EXPECT_LT(drawn, all * 7 / 10);
+  EXPECT_EQ(whole, 3);               // pictures 0, 4 and 8
+  EXPECT_LT(drawn, all * 95 / 100);  // few of the 30 tiles lie neither at the border nor at an edge
   EXPECT_DOUBLE_EQ(pictures.drawn_share(), double(drawn) / double(all));
   // Another lens has to be drawn.
   Camera closer = camera_at(0.18F);

@@ -296,7 +296,7 @@ TEST_F(Retry, ARunThatGainsNothingHalvesItsRatesAndEndsEarly) {
   ASSERT_EQ(run(), 0) << error << said;
   const auto result = nlohmann::json::parse(read_input(folder / "result.json"));
   EXPECT_EQ(result.at("ended_early"), "3 scores on unseen views in a row without a gain of 0.01 dB");
-  EXPECT_EQ(result.at("validation").at("points").size(), 4U);
+  EXPECT_GE(result.at("validation").at("points").size(), 4U);  // the grid alone may gain at first
   EXPECT_NE(said.find("3 scores without a gain of 0.01 dB: learning rates times 0.125"), std::string::npos)
       << said;
   // A resumed run keeps the rates.

@@ -17,7 +17,7 @@
 namespace klab {
 namespace {
 
-#include "kernels/common/hashgrid/01_naive_entry-inl.h"
+#include "kernels/common/hashgrid/01_serial_entry-inl.h"
 
 void scatter_level(const HashgridLevel& level, int64_t l, const HashgridBwd::Args<float>& x) {
   const HashgridShape& s = x.shape;

@@ -14,7 +14,7 @@
 namespace klab {
 namespace {
 
-#include "kernels/common/hashgrid/01_naive_entry-inl.h"
+#include "kernels/common/hashgrid/01_serial_entry-inl.h"
 
 void run(const HashgridFwd::Args<float>& x) {
   const HashgridShape& s = x.shape;

@@ -16,7 +16,7 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr unsigned kAll = ~0U;
 constexpr float kLowest = -3.402823466e38F;
 
-#include "kernels/common/rows/03_warp_shuffle-inl.h"
+#include "kernels/common/rows/01_warp_per_row-inl.h"
 
 /// Block r has row r.
 __global__ void __launch_bounds__(kThreads)
