@@ -497,7 +497,8 @@ def report(klab, page):
         open(bare, "w", encoding="utf-8").write(re.sub(r"<script>.*?</script>", "", text, flags=re.S))
         b = Browser(shutil.which("chromium"), os.path.join(folder, "profile"))
         b.open("file://" + os.path.abspath(page))
-        until(lambda: b.value("document.readyState") == "complete", "the report is not loaded")
+        # The empty page before it is complete, too.
+        until(lambda: b.value("location.protocol") == "file:" and b.value("document.readyState") == "complete", "the report is not loaded")
         need(b.value("performance.getEntriesByType('resource').map(e => e.name).filter(n => !n.startsWith('data:'))") == [], "the report loads something")
         need(b.value("document.querySelectorAll('.compare input').length") >= 2, "there are no sliders")
         b.value("document.querySelector('.compare').scrollIntoView({block: 'center'}); document.querySelector('.compare input').focus()")
