@@ -91,8 +91,7 @@ void level_of(const Level& level, const float* positions, int64_t n, float* out)
   for (; i + lanes <= n; i += lanes) points<kFeatures, kFormat>(level, positions + i, n, out + i, n);
   if (i == n) return;
   // The last points, in a vector filled up with points at the origin.
-  HWY_ALIGN float position[3 * kHashgridLanes] = {};
-  HWY_ALIGN float result[kFeatures * kHashgridLanes];
+  HWY_ALIGN float position[3 * kHashgridLanes] = {}, result[kFeatures * kHashgridLanes];
   for (int k = 0; k < 3; ++k)
     for (int64_t j = i; j < n; ++j) position[k * kHashgridLanes + j - i] = positions[k * n + j];
   points<kFeatures, kFormat>(level, position, kHashgridLanes, result, kHashgridLanes);
