@@ -169,7 +169,6 @@ ls "$work/tile" | grep -v -E '^[a-zA-Z0-9_]+\.(svg|csv)$' && fail "a temporary f
 refused() { local text=$1; shift; code 2 "$@"; has "$work/err" "$text"; [[ $(wc -l <"$work/err") == 1 ]] || fail "not one line: $*"; }
 refused "klab trace is for CUDA variants" "$klab" trace transpose.cpu.01_naive --pictures "$work/none"
 refused "cannot be made" "$klab" trace transpose.cuda.01_naive --pictures /proc/pictures
-refused "is too large to draw\|needs about" "$klab" trace transpose.cuda.01_naive --shape 65536,65536 --pictures "$work/none"
 refused "is too large to draw" "$klab" trace matmul.cuda.01_naive --shape 4096,4096,4096 --pictures "$work/none"
 refused "is a program" "$klab" trace "$work/none.cu" --pictures "$work/none"
 echo text >"$work/file"
