@@ -110,8 +110,12 @@ class Steps {
       const uint32_t committed = g.committed[__builtin_ctz(rest)];
       until = std::max(until, committed > left ? committed - left : 0);
     }
+    // The block of code that waits is a step of the wait: what is in flight meanwhile hides nothing.
+    const std::vector<Span>& spans = line_.warps[w];
+    const bool in_code = !spans.empty() && spans.back().what == Doing::code && spans.back().end == clock_[w];
     while (!g.flights.empty() && g.flights.begin()->first < until) {
-      land(g.flights.begin()->second, clock_[w]);
+      const size_t flight = g.flights.begin()->second;
+      land(flight, std::max(line_.flights[flight].commit, clock_[w] - (in_code ? 1 : 0)));
       g.flights.erase(g.flights.begin());
     }
   }

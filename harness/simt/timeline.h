@@ -4,7 +4,7 @@
 // wait where they have waited: all leave a barrier with the last. So steps order what happens. They are no time: a GPU's
 // instructions take longer than each other.
 //
-// A copy is in flight from its issue until a warp has waited for it, since the executor lands data as late as a correct kernel allows.
+// A copy is in flight from its issue until a warp waits for it, since the executor lands data as late as a correct kernel allows.
 #pragma once
 
 #include <cstdint>

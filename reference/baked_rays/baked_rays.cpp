@@ -42,11 +42,15 @@ void arrange_grid(const BakedRays::Args<float>& x, Generator& random) {
   const bool ball = !random.widely && grid >= 32;
   int64_t blob = 0;  // cells left of the present one
   for (int64_t i = 0; i < x.shape.cells() && x.shape.rows > 0; ++i) {
-    const double away = std::hypot(double(i % grid) - middle, double(i / grid % grid) - middle,
-                                   double(i / (grid * grid)) - middle);
+    if (ball) {
+      const double away = std::hypot(double(i % grid) - middle, double(i / grid % grid) - middle,
+                                     double(i / (grid * grid)) - middle);
+      if (away < outer && away >= outer - 4) cells[size_t(i)] = 0;
+      continue;
+    }
     if (blob > 0) --blob;
     if (blob == 0 && random() % uint64_t(4 + grid) == 0) blob = 1 + int64_t(random() % 6);
-    if (ball ? away < outer && away >= outer - 4 : blob > 0) cells[size_t(i)] = 0;
+    if (blob > 0) cells[size_t(i)] = 0;
   }
   auto* links = const_cast<int32_t*>(x.links);
   std::fill_n(links, x.shape.vertices(), -1);

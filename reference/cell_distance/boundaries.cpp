@@ -29,6 +29,8 @@ const Boundary<CellDistance> kNone(
 const NoBoundary<CellDistance> kRest(
     {{"/ stride % grid != 0", "an index: lines begin where the coordinate is 0"},
      {"j >= 0 && j < grid", "the two ends of a line, which every line has"},
+     {"std::min_element(line", "ends the search for a smaller number early"},
+     {"std::max(i, grid - 1 - i)", "ends the search at the farther end of the line"},
      {"std::min(best, std::max<int64_t>(away", "a minimum over whole numbers, which no rounding moves"}});
 
 }  // namespace

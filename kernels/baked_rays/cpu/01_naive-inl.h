@@ -1,6 +1,4 @@
 // The part of baked_rays.cpu.01_naive that its later rungs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// A ray, and its harmonics.
 struct Beam {

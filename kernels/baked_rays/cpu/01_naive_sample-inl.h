@@ -1,6 +1,4 @@
 // The part of baked_rays.cpu.01_naive that 02_skip_by_distance takes over as it is: a sample, number by number.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// The interpolated number n of a row.
 KLAB_SCALAR_FUNCTION float interpolated(const BakedRays::Args<float>& x, const BakedRays::Place& at,

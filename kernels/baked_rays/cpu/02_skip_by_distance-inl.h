@@ -1,6 +1,4 @@
 // The part of baked_rays.cpu.02_skip_by_distance that its later rungs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Finds candidates in filled cells, from the front.
 class Search {

@@ -1,6 +1,4 @@
 // The part of baked_rays.cpu.03_rows that its later rungs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// A row of 4·kBasis bytes in vectors of floats.
 template <int kBasis>

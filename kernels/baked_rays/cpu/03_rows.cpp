@@ -47,19 +47,14 @@ void rays(const BakedRays::Args<float>& x) {
 
 void all_rays(const BakedRays::Args<float>& x) { x.shape.basis == 4 ? rays<4>(x) : rays<1>(x); }
 
-KLAB_SIMD_END(all_rays);
+KLAB_SIMD_ONCE(all_rays);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 void run(const BakedRays::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_rays)(x); }
 
 KLAB_VARIANT(BakedRays, {.run = run,
                          .parent = "02_skip_by_distance",
                          .numerics = {.growth = Growth::linear},
                          .expect = {.shape = {8192, 128, 1 << 18, 4}, .over_parent = 2}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

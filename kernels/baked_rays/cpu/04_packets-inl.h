@@ -1,6 +1,4 @@
 // The part of baked_rays.cpu.04_packets that 05_threads takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 using Lanes = hn::CappedTag<float, 16>;
 constexpr int64_t kPacket = 16;  // rays
@@ -69,4 +67,10 @@ void packet_of(const BakedRays::Args<float>& x, int64_t first) {
     write_ray(
         x, first + i,
         {{packet.color[0][i], packet.color[1][i], packet.color[2][i]}, packet.depth[i], packet.left[i]});
+}
+
+/// Rays from `begin` to `end`; packets begin there.
+void some_rays(const BakedRays::Args<float>& x, int64_t begin, int64_t end) {
+  for (int64_t first = begin; first < end; first += kPacket)
+    x.shape.basis == 4 ? packet_of<4>(x, first) : packet_of<1>(x, first);
 }

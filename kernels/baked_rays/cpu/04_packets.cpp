@@ -26,25 +26,15 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/baked_rays/cpu/04_packets-inl.h"
 
-void all_rays(const BakedRays::Args<float>& x) {
-  for (int64_t first = 0; first < x.shape.rays; first += kPacket)
-    x.shape.basis == 4 ? packet_of<4>(x, first) : packet_of<1>(x, first);
-}
-
-KLAB_SIMD_END(all_rays);
+KLAB_SIMD_ONCE(some_rays);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
-void run(const BakedRays::Args<float>& x) { HWY_DYNAMIC_DISPATCH(all_rays)(x); }
+void run(const BakedRays::Args<float>& x) { HWY_DYNAMIC_DISPATCH(some_rays)(x, 0, x.shape.rays); }
 
 KLAB_VARIANT(BakedRays, {.run = run,
                          .parent = "03_rows",
                          .numerics = {.growth = Growth::linear},
                          .tiles = {16},
                          .expect = {.shape = {8192, 128, 1 << 18, 4}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -24,17 +24,9 @@ KLAB_SIMD_BEGIN();
 
 #include "kernels/baked_rays/cpu/04_packets-inl.h"
 
-void some_rays(const BakedRays::Args<float>& x, int64_t begin, int64_t end) {
-  for (int64_t first = begin; first < end; first += kPacket)
-    x.shape.basis == 4 ? packet_of<4>(x, first) : packet_of<1>(x, first);
-}
-
-KLAB_SIMD_END(some_rays);
+KLAB_SIMD_ONCE(some_rays);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kChunk = 128;  // rays
 
 void run(const BakedRays::Args<float>& x) {
@@ -49,7 +41,5 @@ KLAB_VARIANT(BakedRays, {.run = run,
                          .numerics = {.growth = Growth::linear},
                          .tiles = {16, kChunk},
                          .expect = {.shape = {8192, 128, 1 << 18, 4}, .over_parent = 1.5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

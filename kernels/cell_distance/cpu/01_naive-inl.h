@@ -1,6 +1,4 @@
 // The part of cell_distance.cpu.01_naive that its later rungs take over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// Writes 0 for occupied cells and the most that a byte holds for the others.
 void mark_cells(const Distance::Args<float>& x) {

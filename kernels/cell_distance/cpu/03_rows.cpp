@@ -66,12 +66,9 @@ void pass_over(uint8_t* distance, int64_t grid, int64_t way) {
   }
 }
 
-KLAB_SIMD_END(pass_over);
+KLAB_SIMD_ONCE(pass_over);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 using Distance = CellDistance;
 
 #include "kernels/cell_distance/cpu/01_naive-inl.h"
@@ -85,7 +82,5 @@ KLAB_VARIANT(CellDistance, {.run = run,
                             .parent = "02_two_passes",
                             .tiles = {16, 64},
                             .expect = {.shape = {64}, .over_parent = 5}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

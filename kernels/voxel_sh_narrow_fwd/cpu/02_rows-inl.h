@@ -1,6 +1,4 @@
 // The part of voxel_sh_narrow_fwd.cpu.02_rows that 03_sums_in_lanes takes over as it is.
-//
-// Included in place, inside the namespaces of a rung: no guard, and no namespace of its own.
 
 /// How a row lies in vectors.
 template <int kBasis, int64_t kFormat>

@@ -181,12 +181,9 @@ void all_points(const VoxelShNarrowFwd::Args<float>& x, int64_t begin, int64_t e
   }
 }
 
-KLAB_SIMD_END(all_points);
+KLAB_SIMD_ONCE(all_points);
 
 #if HWY_ONCE
-namespace klab {
-namespace {
-
 constexpr int64_t kStretch = 1024;  // points
 
 void run(const VoxelShNarrowFwd::Args<float>& x) {
@@ -201,7 +198,5 @@ KLAB_VARIANT(VoxelShNarrowFwd, {.run = run,
                                 .numerics = {.growth = Growth::linear},
                                 .tiles = {16, 64, kStretch},
                                 .expect = {.shape = {1 << 17, 128, 1 << 18, 9, 2}, .over_parent = 1.3}});
-
-}  // namespace
-}  // namespace klab
+KLAB_SIMD_CLOSE();
 #endif

@@ -15,8 +15,7 @@ class ReusingPictures {
   /// The source must outlive it. Each pixel is computed at least once in `every` frames: 1, 4 or 16.
   ReusingPictures(PixelSource& source, int every) : source_(source), every_(every) {}
 
-  /// Returns the next picture of the path. The first one is computed whole, and so is one of another size or through a lens
-  /// that distorts.
+  /// Returns the next picture of the path. The first one is computed whole, and so is one of another size.
   const Picture& draw(const Camera& camera);
   /// Returns the share of its pixels that the last picture computed.
   double computed() const { return computed_; }
@@ -24,19 +23,12 @@ class ReusingPictures {
   void forget() { picture_ = {}; }
 
  private:
-  class Move;
-  void move_depths(const Camera& camera);
-  bool take_over(const Camera& camera, const Move& back, int32_t pixel, Picture& out) const;
-
   PixelSource& source_;
   int every_;
   int64_t frame_ = 0;
   Camera before_;
-  Picture picture_, next_;
-  // [pixels] distances along the viewing axis of what the picture before shows, and of what the new one shows: infinite where
-  // nothing is known, kFar for the background
-  std::vector<float> depths_before_, depths_;
-  std::vector<uint8_t> marks_;
+  Picture picture_;
+  std::vector<uint8_t> marks_;  // pixels that are computed
   double computed_ = 1;
 };
 

@@ -69,8 +69,9 @@ std::vector<float> nearest_of(const std::vector<float>& distances, const Camera&
   return nearest;
 }
 
-/// Where the old picture shows the point that lies `away` along a ray of the new camera; nothing where it shows something else.
-std::optional<Around> place_of(const Ray& ray, float away, const std::vector<float>& distances,
+/// Where the old picture shows the point that lies `away`, which is made exact, along a ray of the new camera; nothing where it shows
+/// something else.
+std::optional<Around> place_of(const Ray& ray, float& away, const std::vector<float>& distances,
                                const Camera& from) {
   const bool background = away == kBackground;
   // The first guess is the nearest of a few pixels. The surface at that place tells the distance better.
@@ -104,15 +105,10 @@ bool same_lens(const Camera& a, const Camera& b) {
 }  // namespace
 
 Reprojected reproject(const Picture& seen, const Camera& from, const Camera& to) {
-  const std::vector<float> distances = distances_of(seen), nearest = nearest_of(distances, from, to);
-  Reprojected out;
+  const std::vector<float> distances = distances_of(seen);
+  std::vector<float> nearest = nearest_of(distances, from, to);
+  Reprojected out{.picture = Renderer::empty_picture(to), .known = std::vector<uint8_t>(nearest.size(), 0)};
   Picture& picture = out.picture;
-  picture.width = to.width;
-  picture.height = to.height;
-  const size_t pixels = nearest.size();
-  picture.rgb.resize(3 * pixels);
-  picture.opacity.resize(pixels);
-  out.known.assign(pixels, 0);
 #pragma omp parallel for schedule(dynamic, 8)
   for (int y = 0; y < to.height; ++y)
     for (int x = 0; x < to.width; ++x) {
@@ -127,6 +123,7 @@ Reprojected reproject(const Picture& seen, const Camera& from, const Camera& to)
           picture.rgb[3 * at + c] += place->weight[k] * seen.rgb[3 * place->pixel[k] + c];
         picture.opacity[at] += place->weight[k] * seen.opacity[place->pixel[k]];
       }
+      if (nearest[at] != kBackground) picture.depth[at] = nearest[at] * picture.opacity[at];
     }
   return out;
 }
@@ -178,6 +175,7 @@ Picture ReusedPictures::next(const Camera& camera) {
   }
   ++since_;
   Reprojected known = reproject(whole_, camera_, camera);
+  known.picture.depth.clear();  // what is drawn between need not have one
   draw_unknown(camera, known);
   return std::move(known.picture);
 }

@@ -15,7 +15,7 @@ namespace klab {
 
 /// A picture as far as it is known from another one.
 struct Reprojected {
-  Picture picture;             // colors and opacity; without depth
+  Picture picture;             // zeros where it is not known
   std::vector<uint8_t> known;  // [height, width]
 };
 
