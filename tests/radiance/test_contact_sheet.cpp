@@ -11,6 +11,7 @@
 #include "labs/radiance/run/camera_list.h"
 #include "labs/radiance/run/contact_sheet.h"
 #include "labs/radiance/scene/image.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -19,9 +20,7 @@ namespace fs = std::filesystem;
 
 class ContactSheets : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-  fs::path folder_ = fs::path(testing::TempDir()) / "klab_contact_sheet";
+  const TempFolder folder_;
 };
 
 View view_from(Vec3 eye, int width, int height) {
@@ -80,7 +79,7 @@ TEST_F(ContactSheets, ShowTruthRenderedDepthAndError) {
   EXPECT_NE(sheet.legend().find("test views 3 (equal), 5 (21.5 dB)"), std::string::npos) << sheet.legend();
   EXPECT_EQ(sheet.legend().find('\n'), std::string::npos);
   EXPECT_THROW(sheet.save(folder_ / "none" / "sheet.png"), FileError);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "nothing else is left behind";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "nothing else is left behind";
 }
 
 TEST_F(ContactSheets, SpreadTheirRowsOverTheViews) {

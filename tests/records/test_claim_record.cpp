@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/records/claim_record.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -66,7 +67,7 @@ TEST(ClaimRecord, AgreesByVerdictOrByIntervals) {
 
 class ClaimRecordFile : public ::testing::Test {
  protected:
-  ClaimRecordFile() : file_(fs::path(::testing::TempDir()) / "klab_claims.json") {
+  ClaimRecordFile() {
     record_.fingerprint = "0123456789abcdef";
     record_.processor = "a processor";
     record_.set(entry({{"first", {2, 3, 4}}, {"last", {0.5, 0.25, 0.125}}}));
@@ -74,7 +75,6 @@ class ClaimRecordFile : public ::testing::Test {
     second.claim.id = "norms.harder";
     record_.set(second);
   }
-  ~ClaimRecordFile() override { fs::remove(file_); }
   /// Expects that the record, changed by `change`, is refused with a message that contains `words` and names the file.
   template <class F>
   void refused(F change, const std::string& words, const std::string& machine = "") {
@@ -93,7 +93,8 @@ class ClaimRecordFile : public ::testing::Test {
     }
   }
   ClaimRecord record_;
-  fs::path file_;
+  const TempFolder folder_;
+  const fs::path file_ = folder_ / "klab_claims.json";
 };
 
 TEST_F(ClaimRecordFile, ReadsWhatWasWritten) {

@@ -8,6 +8,7 @@
 #include "harness/core/build_info.h"
 #include "harness/core/select.h"
 #include "harness/records/recorded_counts.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -79,7 +80,8 @@ TEST(RecordedCounts, ReportsRungsWithoutCountsAndCountsWithoutRungs) {
 }
 
 TEST(RecordedCounts, RoundTripsAndNamesABrokenFile) {
-  const auto file = std::filesystem::temp_directory_path() / "klab_test_recorded_counts.csv";
+  const TempFolder folder;
+  const auto file = folder / "transpose.csv";
   const auto write = [&](const std::string& text) { std::ofstream(file) << text; };
   const OpCounts counts{.compiler = "GNU 12.2.0", .rungs = {two_lines()}};
   write(counts_csv(counts));

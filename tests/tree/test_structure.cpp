@@ -53,6 +53,20 @@ std::string code_only(const std::string& text) {
   return std::regex_replace(text, skip, "");
 }
 
+TEST(Structure, TestsWriteIntoFoldersOfTheirOwn) {
+  // The statement that takes the system's folder names the process, or has a name made for it.
+  static const std::regex place(R"re((temp_directory_path|TempDir)\(\)[^;{]*[;{])re");
+  for (const std::string& file : files_under({"tests"}, {".cpp", ".h"})) {
+    const std::string text = code_only(read_text(root / file));
+    for (std::sregex_iterator at(text.begin(), text.end(), place), end; at != end; ++at) {
+      const std::string statement = at->str();
+      EXPECT_TRUE(statement.find("getpid") != std::string::npos ||
+                  statement.find("XXXXXX") != std::string::npos)
+          << file << ": other tests may write to " << statement << " at the same time: take TempFolder";
+    }
+  }
+}
+
 TEST(Structure, EveryVariantFileIsRegistered) {
   for (const std::string& file : variant_files()) {
     const std::string id = id_of_path(file);
