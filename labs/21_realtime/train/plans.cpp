@@ -52,6 +52,21 @@ Plan rungs_for(const FieldModel& model, const FramePlanOptions& o, CallTimes& ti
   return plan;
 }
 
+/// The plan that draws pixels of a source once in some frames. `owner` holds what the source is made of.
+FramePlan reuse_of(const std::shared_ptr<PixelSource>& source, std::shared_ptr<const void> owner,
+                   const std::string& parent, int every, int64_t bytes) {
+  const auto reusing = std::make_shared<ReusingPictures>(*source, every);
+  return {.name = "08_reuse",
+          .parent = parent,
+          .change = fmt::format(
+              "computes each pixel once in {} frames, moves it in between; gives up sharpness", every),
+          .loss = {.largest = 1, .psnr = 20},
+          .draw = [reusing, source, owner = std::move(owner)](const Camera& c) { return reusing->draw(c); },
+          .begin = [reusing] { reusing->forget(); },
+          .computed = [reusing] { return reusing->computed(); },
+          .held_bytes = bytes};
+}
+
 /// The plans of a hash field itself.
 void add_hash_plans(std::vector<FramePlan>& plans, const Chosen& chosen, const FieldModel& model,
                     const FramePlanOptions& o, CallTimes& times) {
@@ -91,9 +106,11 @@ void add_hash_plans(std::vector<FramePlan>& plans, const Chosen& chosen, const F
   const std::pair<Storage, const char*> few[] = {{Storage::f16, "05_half"}, {Storage::int8, "06_int8"}};
   std::string parent = "04_squares";
   for (const auto& [precision, name] : few) {
-    if (!contains(chosen, name)) continue;  // not narrowed for nothing
+    const bool reused = precision == Storage::int8 && contains(chosen, "08_reuse");
+    if (!reused && !contains(chosen, name)) continue;  // not narrowed for nothing
     const std::shared_ptr<FieldModel> narrow = in_fewer_bits(model, precision);
-    const DrawFrame draw = drawn_by(rungs_for(*narrow, o, times), *narrow->as_hash(), stop, true);
+    const auto source = std::make_shared<HashPixels>(*narrow->as_hash(), rungs_for(*narrow, o, times), stop);
+    const DrawFrame draw = all_pixels(source, true);
     plans.push_back(
         {.name = name,
          .parent = std::exchange(parent, name),
@@ -101,6 +118,7 @@ void add_hash_plans(std::vector<FramePlan>& plans, const Chosen& chosen, const F
          .loss = {.largest = 1, .psnr = precision == Storage::f16 ? 45.0 : 25.0},
          .draw = [narrow, draw](const Camera& camera) { return draw(camera); },
          .held_bytes = narrow->held_bytes()});
+    if (reused) plans.push_back(reuse_of(source, narrow, name, o.every, narrow->held_bytes()));
   }
 }
 
@@ -137,17 +155,8 @@ void add_baked_plans(std::vector<FramePlan>& plans, const FieldModel& model, con
        .loss = {.largest = 1, .psnr = 15},
        .draw = kept(all_pixels(source, true)),
        .held_bytes = bytes});
-  const auto reusing = std::make_shared<ReusingPictures>(*source, o.every);
-  plans.push_back(
-      {.name = "08_reuse",
-       .parent = "07_baked",
-       .change = fmt::format("computes each pixel once in {} frames, moves it in between; gives up sharpness",
-                             o.every),
-       .loss = {.largest = 1, .psnr = 20},
-       .draw = kept([reusing](const Camera& camera) { return reusing->draw(camera); }),
-       .begin = [reusing] { reusing->forget(); },
-       .computed = [reusing] { return reusing->computed(); },
-       .held_bytes = bytes});
+  // Where pixels are cheap, moving them costs as much as drawing them: voxels show that, and a hash field reuses its own.
+  if (model.as_voxels() != nullptr) plans.push_back(reuse_of(source, scene, "07_baked", o.every, bytes));
   const auto fovea = std::make_shared<Fovea>();
   const auto draw = [source, fovea, o](const Camera& camera) {
     if (fovea->width != camera.width || fovea->height != camera.height)
@@ -220,8 +229,12 @@ std::vector<FramePlan> frame_plans(const FieldModel& model, const FramePlanOptio
                      .draw = model.renderer(plan, backend_named("cpu"), Renderer::kRays),
                      .held_bytes = model.held_bytes()});
   }
-  if (chosen.back() >= "07") add_baked_plans(plans, model, o, times, say);
+  const bool hash = model.as_hash() != nullptr;
+  if (contains(chosen, "07_baked") || contains(chosen, "09_foveated") ||
+      (!hash && contains(chosen, "08_reuse")))
+    add_baked_plans(plans, model, o, times, say);
   std::erase_if(plans, [&](const FramePlan& plan) { return !contains(chosen, plan.name); });
+  std::ranges::sort(plans, {}, &FramePlan::name);
   return plans;
 }
 

@@ -16,10 +16,35 @@ constexpr float kDepthOff = 0.01F;  // of its distance by which a point may lie 
 constexpr float kFar = 1e3F;        // in grid units: behind everything
 constexpr float kUnknown = -1, kBackground = std::numeric_limits<float>::infinity();
 
-Vec3 middle_ray_point(const Camera& camera, int x, int y, float distance) {
-  const Ray ray = camera.ray(float(x) + 0.5F, float(y) + 0.5F);
-  return ray.origin + distance * ray.direction;
-}
+/// A camera with its axes at hand. Without distortion, a ray and a point take a few multiplications and no call.
+class Lens {
+ public:
+  explicit Lens(const Camera& camera)
+      : camera_(camera),
+        eye_(camera.position()),
+        right_(camera.axis(0)),
+        up_(camera.axis(1)),
+        back_(camera.axis(2)),
+        bent_(camera.distorts()) {}
+  Vec3 eye() const { return eye_; }
+  Ray ray(float u, float v) const {
+    if (bent_) return camera_.ray(u, v);
+    return {eye_,
+            normalized((u - camera_.cx) / camera_.fx * right_ - (v - camera_.cy) / camera_.fy * up_ - back_)};
+  }
+  Vec3 project(Vec3 world) const {
+    if (bent_) return camera_.project(world);
+    const Vec3 d = world - eye_;
+    const float depth = -dot(d, back_);
+    return {camera_.cx + camera_.fx * dot(d, right_) / depth, camera_.cy - camera_.fy * dot(d, up_) / depth,
+            depth};
+  }
+
+ private:
+  const Camera& camera_;
+  Vec3 eye_, right_, up_, back_;
+  bool bent_;
+};
 
 /// Distance of what each pixel shows: kBackground of an empty one, kUnknown of one that shows several things.
 std::vector<float> distances_of(const Picture& p) {
@@ -46,42 +71,61 @@ std::optional<Around> around(float u, float v, int width, int height) {
                 {(1 - right) * (1 - low), right * (1 - low), (1 - right) * low, right * low}};
 }
 
-/// Distance from the new camera of the nearest surface at each of its pixels, as the old picture shows them.
-std::vector<float> nearest_of(const std::vector<float>& distances, const Camera& from, const Camera& to) {
-  std::vector<float> nearest(size_t(to.width) * size_t(to.height), kUnknown);
+/// Where the new camera sees a pixel of the old picture, and how far away; kUnknown where it does not.
+struct Target {
+  float u = 0, v = 0, away = kUnknown;
+};
+
+std::vector<Target> targets_of(const std::vector<float>& distances, const Camera& from, const Camera& to) {
+  std::vector<Target> targets(distances.size());
+  const Lens old(from), now(to);
+#pragma omp parallel for schedule(static)
   for (int y = 0; y < from.height; ++y)
     for (int x = 0; x < from.width; ++x) {
-      const float distance = distances[size_t(y) * size_t(from.width) + size_t(x)];
-      if (distance == kUnknown) continue;
-      const bool background = distance == kBackground;
-      const Vec3 point = middle_ray_point(from, x, y, background ? kFar : distance);
-      const Vec3 seen = to.project(point);
+      const size_t at = size_t(y) * size_t(from.width) + size_t(x);
+      if (distances[at] == kUnknown) continue;
+      const bool background = distances[at] == kBackground;
+      const Ray ray = old.ray(float(x) + 0.5F, float(y) + 0.5F);
+      const Vec3 point = ray.origin + (background ? kFar : distances[at]) * ray.direction;
+      const Vec3 seen = now.project(point);
       if (!(seen.z > 0)) continue;
-      const float away = background ? kBackground : length(point - to.position());
-      const int left = int(std::floor(seen.x - 0.5F)), top = int(std::floor(seen.y - 0.5F));
-      for (int dy = 0; dy < 2; ++dy)
-        for (int dx = 0; dx < 2; ++dx) {
-          if (left + dx < 0 || left + dx >= to.width || top + dy < 0 || top + dy >= to.height) continue;
-          float& here = nearest[size_t(top + dy) * size_t(to.width) + size_t(left + dx)];
-          if (here == kUnknown || away < here) here = away;
-        }
+      targets[at] = {seen.x, seen.y, background ? kBackground : length(point - now.eye())};
     }
+  return targets;
+}
+
+/// Distance from the new camera of the nearest surface at each of its pixels, as the old picture shows them.
+std::vector<float> nearest_of(const std::vector<Target>& targets, const Camera& to) {
+  std::vector<float> nearest(size_t(to.width) * size_t(to.height), kUnknown);
+  for (const Target& target : targets) {
+    // A point meets up to four pixels' centers around it; one on the border fewer.
+    if (target.away == kUnknown ||
+        !(target.u >= -0.5F && target.v >= -0.5F && target.u <= float(to.width) + 0.5F &&
+          target.v <= float(to.height) + 0.5F))
+      continue;
+    const int left = int(std::floor(target.u - 0.5F)), top = int(std::floor(target.v - 0.5F));
+    for (int y = std::max(top, 0); y < std::min(top + 2, to.height); ++y)
+      for (int x = std::max(left, 0); x < std::min(left + 2, to.width); ++x) {
+        float& here = nearest[size_t(y) * size_t(to.width) + size_t(x)];
+        if (here == kUnknown || target.away < here) here = target.away;
+      }
+  }
   return nearest;
 }
 
 /// Where the old picture shows the point that lies `away`, which is made exact, along a ray of the new camera; nothing where it shows
 /// something else.
 std::optional<Around> place_of(const Ray& ray, float& away, const std::vector<float>& distances,
-                               const Camera& from) {
+                               const Camera& from, const Lens& old) {
   const bool background = away == kBackground;
   // The first guess is the nearest of a few pixels. The surface at that place tells the distance better.
   for (int round = 0; round < 2; ++round) {
     const Vec3 point = ray.origin + (background ? kFar : away) * ray.direction;
-    const Vec3 seen = from.project(point);
+    const Vec3 seen = old.project(point);
     if (!(seen.z > 0)) return std::nullopt;
     const auto place = around(seen.x, seen.y, from.width, from.height);
     if (!place) return std::nullopt;
-    const float expected = length(point - from.position());
+    const float expected = length(point - old.eye());
     float mean = 0;
     for (size_t k = 0; k < 4; ++k) {
       const float d = distances[place->pixel[k]];
@@ -106,16 +150,17 @@ bool same_lens(const Camera& a, const Camera& b) {
 
 Reprojected reproject(const Picture& seen, const Camera& from, const Camera& to) {
   const std::vector<float> distances = distances_of(seen);
-  std::vector<float> nearest = nearest_of(distances, from, to);
+  std::vector<float> nearest = nearest_of(targets_of(distances, from, to), to);
   Reprojected out{.picture = Renderer::empty_picture(to), .known = std::vector<uint8_t>(nearest.size(), 0)};
   Picture& picture = out.picture;
+  const Lens old(from), now(to);
 #pragma omp parallel for schedule(dynamic, 8)
   for (int y = 0; y < to.height; ++y)
     for (int x = 0; x < to.width; ++x) {
       const size_t at = size_t(y) * size_t(to.width) + size_t(x);
       if (nearest[at] == kUnknown) continue;
-      const Ray ray = to.ray(float(x) + 0.5F, float(y) + 0.5F);
-      const auto place = place_of(ray, nearest[at], distances, from);
+      const Ray ray = now.ray(float(x) + 0.5F, float(y) + 0.5F);
+      const auto place = place_of(ray, nearest[at], distances, from, old);
       if (!place) continue;
       out.known[at] = 1;
       for (size_t k = 0; k < 4; ++k) {
