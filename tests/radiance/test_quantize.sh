@@ -62,7 +62,7 @@ refused_live() {  # words, arguments...
   grep -q -e "$words" said.txt && [[ $(wc -l <said.txt) == 1 ]] || { cat said.txt; fail "realtime $*: does not say '$words' in one line"; }
 }
 refused_live '^klab: --cells 24: must be a power of two$' run --cells 24
-refused_live '^klab: --every 3: must be 1, 4 or 16$' run --every 3
+refused_live '^klab: --every 3: must be 1, 2, 4, 8 or 16$' run --every 3
 refused_live '^klab: --plans 12: this field has 01_every_sample, ' run --plans 12 --plan last --cells 8 --threads 2
 refused_live '^klab: --steps: is for training, and run is a model: leave it out$' run --steps 5
 refused_live 'nowhere' nowhere

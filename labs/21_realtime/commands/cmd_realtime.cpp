@@ -402,7 +402,7 @@ std::function<int()> setup_realtime(CLI::App& app) {
   add_number(app, "--sh-degree", v->plans.sh_degree, kDegree, "of the baked colors (default 1)");
   add_number(app, "--stop", v->plans.stop, kStop, "transmittance at which baked rays end (default 0.001)");
   add_number(app, "--every", v->plans.every, kEvery,
-             "frames in which reuse computes each pixel once: 1, 4 or 16 (default 4)");
+             "frames in which reuse computes each pixel once: 1, 2, 4, 8 or 16 (default 8)");
   add_number(app, "--share", v->plans.share, kShare, "of the pixels that foveation computes (default 0.25)");
   app.add_option("--gaze", v->gaze, "middle of the fovea, as shares of width and height (default 0.5,0.5)")
       ->delimiter(',')

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -192,8 +193,8 @@ bool means(const std::string& option, const std::string& plan) {
 std::vector<std::string> frame_plan_names(const std::string& field, const FramePlanOptions& o) {
   if ((o.cells & (o.cells - 1)) != 0)
     throw std::invalid_argument(fmt::format("--cells {}: must be a power of two", o.cells));
-  if (o.every != 1 && o.every != 4 && o.every != 16)
-    throw std::invalid_argument(fmt::format("--every {}: must be 1, 4 or 16", o.every));
+  if (o.every < 1 || o.every > 16 || !std::has_single_bit(unsigned(o.every)))
+    throw std::invalid_argument(fmt::format("--every {}: must be 1, 2, 4, 8 or 16", o.every));
   Chosen known;
   if (field == "hash")
     known = {"01_every_sample", "02_early_stop", "03_empty_space", "04_squares", "05_half",

@@ -38,7 +38,7 @@ struct FramePlanOptions {
   int64_t cells = 256;          // of the baked grid along an edge, a power of two
   int64_t sh_degree = 1;        // of its colors, 0 or 1
   double stop = 1e-3;           // transmittance at which rays through baked voxels end
-  int every = 4;                // frames in which each pixel is computed once: 1, 4 or 16
+  int every = 8;                // frames in which each pixel is computed once: a power of two up to 16
   double share = 0.25;          // of the pixels that foveation computes
   double gaze[2] = {0.5, 0.5};  // its middle, as a share of width and height
   /// The plans that are made besides the first, by number, name or both: "07", "baked", "07_baked". Empty: all.

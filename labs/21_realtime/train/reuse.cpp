@@ -11,8 +11,12 @@ namespace {
 
 /// Returns the frame, of `every`, in which a pixel is computed: neighbors have different ones.
 int64_t turn_of(int32_t pixel, int width, int every) {
-  const int x = pixel % width, y = pixel / width, side = every == 16 ? 4 : every == 4 ? 2 : 1;
-  return x % side + int64_t(side) * (y % side);
+  const int x = pixel % width, y = pixel / width,
+            across = every >= 8   ? 4
+                     : every >= 2 ? 2
+                                  : 1,
+            down = every / across;
+  return x % across + int64_t(across) * (y % down);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace klab {
 
 class ReusingPictures {
  public:
-  /// The source must outlive it. Each pixel is computed at least once in `every` frames: 1, 4 or 16.
+  /// The source must outlive it. Each pixel is computed at least once in `every` frames: 1, 2, 4, 8 or 16.
   ReusingPictures(PixelSource& source, int every) : source_(source), every_(every) {}
 
   /// Returns the next picture of the path. The first one is computed whole, and so is one of another size.
