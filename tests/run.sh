@@ -74,13 +74,14 @@ failures_of() {
 
 # run DIR CTEST_ARGUMENTS...: runs what has not passed before there.
 run() {
-  local dir=$1 list name number chosen passed=$1/passed.txt log=$1/ctest.log
+  local dir=$1 list all name number chosen asked answered passed=$1/passed.txt log=$1/ctest.log
   shift
   keys "$dir"
   touch "$passed"
   [[ $mode != all && $mode != sanitized ]] || : >"$passed"
   list=$(cd "$dir" && ctest -N "$@" | sed -nE 's/^ *Test +#([0-9]+): (.*)$/\1 \2/p')
   [[ -n $list ]] || { say "no tests were found in $dir: the build is incomplete"; return 2; }
+  all=$list
   if [[ $mode == fast ]]; then list=$(nearest "$dir" "$list"); fi
   chosen=$(while read -r number name; do printf '%s %s %s\n' "$(key_of "$name")" "$number" "$name"; done <<<"$list" |
     awk -v told="$dir/passed_before.txt" -v passed="$passed" 'BEGIN { printf "" >told }
@@ -91,6 +92,8 @@ run() {
   before=$((before + $(wc -l <"$dir/passed_before.txt")))
   [[ -s $dir/passed_before.txt ]] && say "their names are in $dir/passed_before.txt; ./klab test --all runs them again"
   [[ -n $chosen ]] || return 0
+  # Where labels or names filter, -I counts only the tests that are left, whatever number they are listed with.
+  chosen=$(awk 'NR == FNR { place[$1] = FNR; next } { print place[$1] }' <(printf '%s\n' "$all") <(printf '%s\n' "$chosen"))
   printf '0,0,0,%s\n' "$(paste -sd, <<<"$chosen")" >"$dir/chosen.txt"
   : >"$log"
   # Line by line, so that what is shown and what is written down are never behind.
@@ -109,6 +112,11 @@ run() {
   reports+=$(failures_of "$log" "${dir##*/}")
   failed=$((failed + $(grep -cE ' Test +#[0-9]+: .*(\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception|\*\*\*Not Run|Subprocess)' "$log")))
   [[ $code -eq 0 || $failed -gt 0 ]] || failed=$((failed + 1))
+  asked=$(wc -l <<<"$chosen") answered=$(grep -cE '^ *[0-9]+/[0-9]+ +Test +#' "$log")
+  if [[ $asked -ne $answered ]]; then
+    say "$answered of $asked tests of $dir ended: see $log"
+    failed=$((failed + 1)) code=8
+  fi
   return "$code"
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "labs/radiance/scene/scene.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 
@@ -20,10 +20,6 @@ using nlohmann::json;
 class SceneFolder : public ::testing::Test {
  protected:
   void SetUp() override {
-    path = fs::temp_directory_path() / ("klab_scene_" + std::to_string(::getpid()) + "_" +
-                                        ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(path);
-    fs::create_directories(path);
     document = {{"camera_angle_x", 0.7}, {"frames", json::array()}};
     for (int i = 0; i < 4; ++i) {
       const std::string name = "view_" + std::to_string(i);
@@ -31,7 +27,6 @@ class SceneFolder : public ::testing::Test {
       document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", pose(float(i))}});
     }
   }
-  void TearDown() override { fs::remove_all(path); }
 
   static json pose(float angle) {
     const float c = std::cos(angle), s = std::sin(angle);
@@ -57,7 +52,8 @@ class SceneFolder : public ::testing::Test {
     return "";
   }
 
-  fs::path path;
+  const TempFolder folder_;
+  const fs::path path = folder_.path();
   json document;
 };
 

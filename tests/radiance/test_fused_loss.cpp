@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "labs/radiance/train/trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -80,11 +81,10 @@ TEST(Plan, NamingAPartOfTheFusedOpKeepsTheParts) {
   };
   const auto plan_of = [&](const char* text, double fused = 1) {
     CallTimes times({}, times_where(fused));
-    const fs::path file = temporary("parts.json");
+    const TempFolder folder;
+    const fs::path file = folder / "parts.json";
     std::ofstream(file) << text;
-    const Plan plan = Plan::named(file.string(), calls, times);
-    fs::remove(file);
-    return plan;
+    return Plan::named(file.string(), calls, times);
   };
   CallTimes quick({}, times_where(1));
   EXPECT_FALSE(Plan::named("naive", calls, quick).contains("composite_loss_bwd"));
