@@ -146,6 +146,7 @@ void load_to(unsigned rank, CopyInFlight c, void* barrier, const char* name) {
   Cluster* const cluster = running->cluster;
   if (cluster == nullptr || cluster->rank() == rank) return load(std::move(c), barrier, name);
   const PeerBarrier there = peer_barrier(cluster->at_rank(barrier, rank), name, c.file, c.line);
+  if (there.gone) return;
   if (running->trace != nullptr)
     running->trace->agent_writes(c.to, c.bytes, there.barrier->agent, number_of_phase(*there.barrier), c.pc,
                                  (*cluster)[rank].trace, c.reduces);
@@ -229,7 +230,8 @@ PeerBarrier peer_barrier(void* p, const char* what, const char* file, int line) 
   const Cluster::Place there = cluster != nullptr ? cluster->peer_at(p) : Cluster::Place{};
   if (there.rank < 0) return {};
   const auto rank = unsigned(there.rank);
-  cluster->require_running(rank, std::string(what) + " on a barrier", file, line);
+  if (!cluster->is_running(rank, std::string(what) + " on a barrier", file, line))
+    return {nullptr, nullptr, rank, true};
   AsyncBlock* const block = (*cluster)[rank].async.get();
   Mbarrier* const b = block != nullptr ? block->barrier_of(there.own, p) : nullptr;
   if (b == nullptr)
@@ -428,6 +430,7 @@ void send_bulk(void* to, const void* from, uint32_t bytes, void* barrier, const 
     const bool away = cluster != nullptr && cluster->rank() != there.rank;
     const PeerBarrier peer =
         away ? peer_barrier(cluster->at_rank(own_barrier, there.rank), name, file, line) : PeerBarrier{};
+    if (peer.gone) return;
     const Mbarrier& b = away ? *peer.barrier : running->async().mbarrier_at(own_barrier, name, file, line);
     trace->agent_reads(source.to, bytes, b.agent, number_of_phase(b), pc, file, line,
                        away ? (*cluster)[there.rank].trace : nullptr);
