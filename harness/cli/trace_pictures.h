@@ -38,6 +38,10 @@ std::vector<TracePicture> bank_pictures(const RecordedRun& of, std::vector<std::
 std::vector<TracePicture> step_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 std::vector<TracePicture> lane_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 
+/// Returns the steps of all recorded blocks in the Trace Event Format (JSON), which Perfetto and Chrome show: a track for each warp,
+/// for each barrier's phases, and for copies and products in flight. A step is a microsecond there.
+std::string perfetto_trace(const RecordedRun& of);
+
 /// Throws std::invalid_argument in one line if a run at this shape would take more memory or work than a recorded run may.
 void require_recordable(const LabOp& op, ShapeView shape);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "harness/cli/trace_pictures.h"
 #include "harness/records/csv_text.h"
@@ -178,6 +179,15 @@ void add_phases(Svg& svg, const simt::RecordedBlock& b, const simt::Timeline& t,
   }
 }
 
+/// Returns the source line of what a warp does; 0 if it is not known.
+int line_of(const RecordedRun& of, const simt::Span& s, std::map<const void*, int>& known) {
+  if (s.access < 0) return s.line;
+  const void* pc = of.recording->accesses()[size_t(s.access)].pc;
+  const auto [at, fresh] = known.try_emplace(pc, 0);
+  if (fresh) at->second = simt::source_of(pc).line;
+  return at->second;
+}
+
 std::string csv_of_steps(const RecordedRun& of, const simt::RecordedBlock& b, const simt::Timeline& t,
                          std::vector<std::string>& left_out) {
   std::string csv = "what,warp,begin,end,line,barrier,group,commit,bytes,overlapped\n";
@@ -195,13 +205,7 @@ std::string csv_of_steps(const RecordedRun& of, const simt::RecordedBlock& b, co
   std::map<const void*, int> known;
   for (size_t w = 0; w < t.warps.size(); ++w)
     for (const simt::Span& s : t.warps[w]) {
-      int line = s.line;
-      if (s.access >= 0) {
-        const void* pc = of.recording->accesses()[size_t(s.access)].pc;
-        const auto [at, fresh] = known.try_emplace(pc, 0);
-        if (fresh) at->second = simt::source_of(pc).line;
-        line = at->second;
-      }
+      const int line = line_of(of, s, known);
       add(fmt::format("{},{},{},{},{},{},,,,\n", simt::name_of(s.what), w, s.begin, s.end,
                       line > 0 ? std::to_string(line) : "", barrier(s.barrier)));
     }
@@ -273,7 +277,62 @@ TracePicture step_picture(const RecordedRun& of, const simt::RecordedBlock& b,
   return p;
 }
 
+/// Adds the events of a block to a trace file: a process with a track for each warp and each barrier. Flights are asynchronous
+/// events, since several overlap.
+void add_events(std::string& text, const RecordedRun& of, const simt::RecordedBlock& b, size_t process) {
+  const simt::Timeline t = simt::timeline_of(b, of.recording->accesses());
+  const size_t first_barrier = t.warps.size();
+  const auto quoted = [](const std::string& s) { return nlohmann::json(s).dump(); };
+  const auto add = [&](const std::string& event) {
+    text += (text.empty() ? "" : ",\n") + fmt::format("{{\"pid\":{},{}}}", process, event);
+  };
+  const auto name_track = [&](size_t track, const std::string& name) {
+    for (const auto& [what, field, value] :
+         {std::array<std::string, 3>{"thread_name", "name", quoted(name)},
+          std::array<std::string, 3>{"thread_sort_index", "sort_index", std::to_string(track)}})
+      add(fmt::format("\"tid\":{},\"ph\":\"M\",\"name\":\"{}\",\"args\":{{\"{}\":{}}}", track, what, field,
+                      value));
+  };
+  add(fmt::format("\"ph\":\"M\",\"name\":\"process_name\",\"args\":{{\"name\":{}}}",
+                  quoted(fmt::format("{}, block {}", b.kernel, b.number))));
+  std::map<const void*, int> known;
+  for (size_t w = 0; w < t.warps.size(); ++w) {
+    name_track(w, fmt::format("warp {}", w));
+    for (const simt::Span& s : t.warps[w]) {
+      const int line = line_of(of, s, known);
+      std::string name = simt::name_of(s.what);
+      if (s.barrier >= 0) name += " for " + b.barriers[size_t(s.barrier)];
+      if (line > 0) name += fmt::format(", line {}", line);
+      add(fmt::format("\"tid\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{}", w, s.begin,
+                      s.end - s.begin, simt::name_of(s.what), quoted(name)));
+    }
+  }
+  for (size_t k = 0; k < b.barriers.size(); ++k) name_track(first_barrier + k, b.barriers[k]);
+  for (const simt::BarrierPhase& p : t.phases)
+    add(fmt::format(
+        "\"tid\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"cat\":\"phase\",\"name\":\"phase {}\","
+        "\"args\":{{\"arrivals\":{},\"waits\":{}}}",
+        first_barrier + size_t(p.barrier), p.first, p.end - p.first, p.phase, p.arrivals, p.waits));
+  for (size_t k = 0; k < t.flights.size(); ++k) {
+    const simt::Flight& f = t.flights[k];
+    const std::string event =
+        fmt::format("\"tid\":{},\"id\":\"{}.{}\",\"cat\":\"in flight\",\"name\":\"{} {}, warp {}\"", f.warp,
+                    process, k, simt::name_of(f.kind), f.group, f.warp);
+    add(fmt::format("{},\"ph\":\"b\",\"ts\":{},\"args\":{{\"bytes\":{},\"overlapped\":{}}}", event, f.issue,
+                    f.bytes, f.overlapped));
+    add(fmt::format("{},\"ph\":\"e\",\"ts\":{}", event, f.land));
+  }
+}
+
 }  // namespace
+
+std::string perfetto_trace(const RecordedRun& of) {
+  std::string events;
+  size_t process = 0;
+  for (const simt::RecordedBlock& b : of.recording->blocks())
+    if (b.events > 0) add_events(events, of, b, ++process);
+  return "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n" + events + "\n]}\n";
+}
 
 std::vector<TracePicture> step_pictures(const RecordedRun& of, std::vector<std::string>& left_out) {
   std::vector<TracePicture> pictures;

@@ -208,6 +208,7 @@ class Build {
     add(p, {"-E", "-x", "c++", "-D__CUDACC__=1", "-D__NVCC__=1", "-D__CUDA__=1", "-D__CUDACC_VER_MAJOR__=12",
             "-D__CUDACC_VER_MINOR__=4", "-D__CUDACC_VER_BUILD__=131", "-D__CUDA_ARCH__=" + architecture,
             "-D__CUDA_ARCH_LIST__=" + architecture, "-DKLAB_SIMT=1"});
+    if (o_.all_features && o_.architecture == 900) p.emplace_back("-D__CUDA_ARCH_FEAT_SM90_ALL=1");
     if (!o_.plain) p.emplace_back("-DKLAB_SIMT_TRACED=1");
     add(p, without_toolkits(o_.preprocess));
     add(p, {"-isystem", (top_ / "include").string(), "-include", "klab_cuda/begin.h"});

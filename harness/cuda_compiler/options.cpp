@@ -311,7 +311,7 @@ class Parser {
     o_.inputs.push_back({a, language_.empty() ? end == ".cu" : language_ == "cu"});
   }
 
-  /// Reads the newest architecture named in "sm_80", "compute_70", "arch=compute_80,code=[sm_80]", "80" or
+  /// Reads the newest architecture named in "sm_90a", "compute_70", "arch=compute_80,code=[sm_80]", "80" or
   /// "native".
   void architecture(const std::string& text) {
     for (size_t k = 0; k < text.size();) {
@@ -321,10 +321,14 @@ class Parser {
       }
       int number = 0;
       while (k < text.size() && text[k] >= '0' && text[k] <= '9') number = number * 10 + (text[k++] - '0');
-      if (number < 20 || number > 200) continue;
-      named_ = std::max(named_, number * 10);
+      if (number < 20 || number > 200 || number * 10 < named_) continue;
+      const bool all = k < text.size() && text[k] == 'a';
+      all_ = all || (all_ && number * 10 == named_);
+      named_ = number * 10;
     }
-    if (named_ > 0) o_.architecture = named_;
+    if (named_ == 0) return;
+    o_.architecture = named_;
+    o_.all_features = all_;
   }
 
   std::vector<std::string> words_;
@@ -332,6 +336,7 @@ class Parser {
   Options o_;
   std::string language_;
   int named_ = 0;
+  bool all_ = false;
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::string> host;
   std::vector<std::string> link;      // libraries and linker options, in order
   int architecture = 900;             // __CUDA_ARCH__
+  bool all_features = true;           // sm_90a: also instructions that later architectures lack
   std::string standard = "gnu++17";   // nvcc's default
   bool help = false, manual = false;  // --help, --man: print it and exit
   // -rdc: device variables of all files are one program's; else each file has its own

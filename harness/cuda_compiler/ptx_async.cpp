@@ -24,14 +24,18 @@ std::string block_address(const PtxInstruction& i, const PtxNames& n, const std:
 }
 
 std::string arrived(const PtxInstruction& i, const PtxNames& n) {
-  const bool expects = i.has("expect_tx"), drops = i.parts[1] == "arrive_drop";
-  if (i.operands.size() < 2 || (expects && (drops || i.operands.size() != 3))) return "";
+  const bool expects = i.has("expect_tx"), drops = i.parts[1] == "arrive_drop",
+             incomplete = i.has("noComplete");
+  if (i.operands.size() < 2 || (expects && (drops || incomplete || i.operands.size() != 3)) ||
+      (incomplete && (drops || i.operands.size() != 3)))
+    return "";
   const std::string value = i.operands.size() > 2 ? n.as("unsigned", i.operands[2]) : "1u";
   return n.set(i.operands[0], kSimt + "mbarrier_arrive(" + block_address(i, n, i.operands[1]) + ", " +
                                   (expects ? "1u" : value) + ", " + kSimt + "Arrival::" +
-                                  (expects ? "expect"
-                                   : drops ? "drop"
-                                           : "plain") +
+                                  (expects      ? "expect"
+                                   : drops      ? "drop"
+                                   : incomplete ? "no_complete"
+                                                : "plain") +
                                   ", " + (expects ? value : "0") + kHere);
 }
 
@@ -83,21 +87,36 @@ TensorPlace tensor_place(const std::string& operand, const PtxNames& n) {
   return place;
 }
 
-/// cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [to], [from], bytes, and of tensor boxes. Reductions in shared
-/// memory are not modeled.
-std::string reduced_in_bulk(const PtxInstruction& i, const PtxNames& n) {
+/// The operation and the type of a reduction, as arguments of a call; without either it is empty.
+struct Reduction {
+  std::string how, type;
+};
+Reduction reduction_of(const PtxInstruction& i) {
   static const std::map<std::string, std::string> operations = {
       {"add", "add"}, {"min", "min"},     {"max", "max"},   {"inc", "inc"},
       {"dec", "dec"}, {"and", "bit_and"}, {"or", "bit_or"}, {"xor", "bit_xor"}};
   static const std::set<std::string> types = {"u32",  "s32", "u64", "s64", "f16",
                                               "bf16", "f32", "f64", "b32", "b64"};
-  std::string how, type;
+  Reduction r;
   for (const std::string& part : i.parts) {
     if (const auto at = operations.find(part); at != operations.end())
-      how = kSimt + "BulkReduce::" + at->second;
-    if (types.contains(part)) type = kSimt + "BulkType::" + part;
+      r.how = kSimt + "BulkReduce::" + at->second;
+    if (types.contains(part)) r.type = kSimt + "BulkType::" + part;
   }
-  if (how.empty() || !i.has("bulk_group") || !i.has("global") || !i.has("shared::cta")) return "";
+  return r;
+}
+
+/// cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [to], [from], bytes, and of tensor boxes;
+/// cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [to], [from], bytes, [barrier]
+std::string reduced_in_bulk(const PtxInstruction& i, const PtxNames& n) {
+  const auto [how, type] = reduction_of(i);
+  if (how.empty() || !i.has("shared::cta") || i.has("im2col_no_offs")) return "";
+  if (i.has("shared::cluster") && i.has("mbarrier::complete_tx::bytes") && !i.has("tensor") &&
+      !type.empty() && i.operands.size() == 4)
+    return kSimt + "bulk_reduce_to_peer(" + how + ", " + type + ", " + n.address(i.operands[0], true) + ", " +
+           n.address(i.operands[1], true) + ", " + n.as("unsigned", i.operands[2]) + ", " +
+           n.address(i.operands[3], true) + kHere + ";";
+  if (!i.has("bulk_group") || !i.has("global")) return "";
   if (!i.has("tensor")) {
     if (type.empty() || i.operands.size() < 3) return "";
     return kSimt + "bulk_reduce(" + how + ", " + type + ", " + n.address(i.operands[0], false) + ", " +
@@ -111,13 +130,25 @@ std::string reduced_in_bulk(const PtxInstruction& i, const PtxNames& n) {
          kHere + "; }";
 }
 
+/// red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [to], value, [barrier]
+std::string reduced_async(const PtxInstruction& i, const PtxNames& n) {
+  const auto [how, type] = reduction_of(i);
+  const std::string word = ptx_type_of(i);
+  if (how.empty() || type.empty() || word.empty() || !i.has("mbarrier::complete_tx::bytes") ||
+      !i.has("shared::cluster") || i.operands.size() != 3)
+    return "";
+  return "{ const " + word + " klab_v = " + n.as(word, i.operands[1]) + "; " + kSimt + "reduce_async(" + how +
+         ", " + type + ", " + n.address(i.operands[0], true) + ", &klab_v, sizeof klab_v, " +
+         n.address(i.operands[2], true) + kHere + "; }";
+}
+
 std::string copied_in_bulk(const PtxInstruction& i, const PtxNames& n) {
   const size_t operands = i.operands.size();
   if (i.has("commit_group")) return kSimt + "bulk_commit();";
   if (i.has("wait_group") && operands == 1) return kSimt + "bulk_wait(" + n.as("int", i.operands[0]) + ");";
   if (i.has("prefetch")) return ";";
-  if (has_any(i, {"im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "cta_group::1", "cta_group::2",
-                  "tile::gather4", "tile::scatter4"}) ||
+  if (has_any(i, {"im2col::w", "im2col::w::128", "cta_group::1", "cta_group::2", "tile::gather4",
+                  "tile::scatter4"}) ||
       i.op() != "cp")
     return "";
   if (i.has("reduce")) return reduced_in_bulk(i, n);
@@ -149,6 +180,21 @@ std::string copied_in_bulk(const PtxInstruction& i, const PtxNames& n) {
   if (place.rank == 0 || !i.has(std::to_string(place.rank) + "d")) return "";
   const std::string rank = std::to_string(place.rank);
   const std::string text = "{ const int klab_at[] = {" + place.coordinates + "}; ";
+  if (i.has("im2col_no_offs") && !to_shared)
+    return text + kSimt + "tensor_store_im2col(" + place.map + ", " + rank + ", klab_at, " +
+           n.address(i.operands[1], true) + kHere + "; }";
+  if (i.has("im2col") && to_shared) {
+    const std::vector<std::string> offsets =
+        operands > 3U + several ? PtxNames::list(i.operands[3]) : std::vector<std::string>();
+    if (int(offsets.size()) != place.rank - 2) return "";
+    std::string list;
+    for (const std::string& o : offsets) list += n.as("unsigned short", o) + ", ";
+    return text + "const unsigned short klab_off[] = {" + list + "}; " + kSimt + "tensor_load_im2col(" +
+           n.address(i.operands[0], true) + ", " + place.map + ", " + rank + ", klab_at, klab_off, " +
+           n.address(i.operands[2], true) + ", " + (several ? n.as("unsigned short", i.operands[4]) : "0") +
+           kHere + "; }";
+  }
+  if (has_any(i, {"im2col", "im2col_no_offs"})) return "";
   if (to_shared)
     return text + kSimt + (several ? "tensor_load_multicast(" : "tensor_load(") +
            n.address(i.operands[0], true) + ", " + place.map + ", " + rank + ", klab_at, " +
@@ -179,12 +225,14 @@ std::string multiplied_by_group(const PtxInstruction& i, const PtxNames& n) {
   const bool in_registers = left.size() == 4;
   if (sums.size() != size_t(d == "f16" ? columns / 4 : columns / 2) || (!in_registers && left.size() != 1))
     return "";
-  const auto is = [&](size_t operand, const char* value) {
-    return operand < i.operands.size() && i.operands[operand] == value;
+  // Immediates: numbers, or operands "n"(...) of the statement.
+  const auto is = [&](bool possible, size_t operand, const std::string& value) -> std::string {
+    if (!possible || operand >= i.operands.size()) return "false";
+    const std::string& given = i.operands[operand];
+    if (given == "0" || given == "1" || given == "-1") return given == value ? "true" : "false";
+    return n.as("int", given) + " == " + value;
   };
-  // The immediates must be numbers: they are a part of the instruction.
   const size_t turned = in_registers ? 6 : 7;
-  const bool turned_a = halves && !in_registers && is(6, "1"), turned_b = halves && is(turned, "1");
   std::string text = "{ unsigned* const klab_d[] = {";
   for (const std::string& r : sums) text += "reinterpret_cast<unsigned*>(&" + n.value(r) + "), ";
   text += "}; ";
@@ -193,11 +241,11 @@ std::string multiplied_by_group(const PtxInstruction& i, const PtxNames& n) {
     for (const std::string& r : left) text += n.as("unsigned", r) + ", ";
     text += "}; ";
   }
-  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
   return text + kSimt + "wgmma({" + kSimt + "WgmmaType::" + types.at(a) + ", " + kSimt +
          "WgmmaType::" + types.at(b) + ", " + kSimt + "WgmmaSum::" + d + ", " + std::to_string(columns) +
-         ", " + n.as("bool", i.operands[3]) + ", " + flag(is(4, "-1")) + ", " + flag(is(5, "-1")) + ", " +
-         flag(turned_a) + ", " + flag(turned_b) + ", " + flag(saturates) + "}, {klab_d, nullptr}, " +
+         ", " + n.as("bool", i.operands[3]) + ", " + is(!bytes, 4, "-1") + ", " + is(!bytes, 5, "-1") + ", " +
+         is(halves && !in_registers, 6, "1") + ", " + is(halves, turned, "1") + ", " +
+         (saturates ? "true" : "false") + "}, {klab_d, nullptr}, " +
          (in_registers ? "klab_a, 0" : "nullptr, " + n.as("unsigned long long", left[0])) + ", " +
          n.as("unsigned long long", i.operands[2]) + kHere + "; }";
 }
@@ -257,6 +305,7 @@ std::string ptx_async(const PtxInstruction& i, const PtxNames& n) {
     return kSimt + "mbarrier_follows_copies(" + block_address(i, n, i.operands[0]) + ", " +
            (i.has("noinc") ? "true" : "false") + kHere + ";";
   if (op == "cp" && i.has("bulk")) return copied_in_bulk(i, n);
+  if (op == "red" && i.has("async")) return reduced_async(i, n);
   if (op == "wgmma") return of_group(i, n);
   if (op == "bar" || op == "barrier") return at_named_barrier(i, n);
   if (op == "tensormap") return changed_map(i, n);

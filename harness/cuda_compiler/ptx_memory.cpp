@@ -63,6 +63,23 @@ std::string atomic_of(const PtxInstruction& i, const PtxNames& n) {
                              "), " + n.as("unsigned", i.operands[first + 1]) + ")";
     return first == 0 ? call + ";" : n.set(i.operands[0], call);
   }
+  // red.global.add.noftz.v4.f16x2 [a], {b, c, d, e}; halves of 16 bits are joined in pairs.
+  if (const size_t from = last.find("f16");
+      first == 0 && i.has("add") && from != std::string::npos && i.operands.size() == 2 && !ptx_shared(i)) {
+    std::vector<std::string> words = PtxNames::list(i.operands[1]);
+    const bool pairs = last.ends_with("x2");
+    if ((!i.has("v2") && !i.has("v4") && !i.has("v8")) || !i.has("v" + std::to_string(words.size())) ||
+        words.size() > (pairs ? 4U : 8U))
+      return "";
+    std::string text = "{ const unsigned klab_r[] = {";
+    for (size_t k = 0; k < words.size(); k += pairs ? 1 : 2)
+      text += pairs ? n.as("unsigned", words[k]) + ", "
+                    : n.as("unsigned short", words[k]) + " | unsigned(" +
+                          n.as("unsigned short", words[k + 1]) + ") << 16, ";
+    return text + "}; ::klab::simt::add_halves(" + n.address(i.operands[0], false) +
+           ", sizeof klab_r / 4, klab_r, " + (last.starts_with("b") ? "true" : "false") +
+           ", __builtin_FILE(), __builtin_LINE()); }";
+  }
   if (type.empty() || type.find("short") != std::string::npos ||
       i.parts.back().find("f16") != std::string::npos)
     return "";

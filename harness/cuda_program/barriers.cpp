@@ -4,11 +4,16 @@
 // that a whole block shares, and the end of a phase begins a new interval. So accesses that phases order are
 // never reported as races. One error goes unnoticed: a thread that acts after the end of a phase without
 // waiting for it counts as ordered.
+//
+// Programs that hand barriers to PTX functions, or to copies in bulk, have mbarriers of the executor instead
+// (harness/simt/async_block.h), which order each warp.
 #include <array>
 #include <cstring>
 #include <map>
 #include <vector>
 
+#include "harness/simt/async_api.h"
+#include "harness/simt/async_block.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/trace.h"
 #include "klab_cuda/phases.h"
@@ -52,6 +57,14 @@ PhasesOfBlock& phases() {
   return one;
 }
 std::pair<uint64_t, const void*> phase_key(const void* word) { return {simt::running->block_number, word}; }
+
+bool handed_out = false;
+
+/// Returns whether PTX functions know the barrier, which mbarrier.init has then made.
+bool is_mbarrier(const uint64_t* word) {
+  return handed_out && !PhaseWord::is_one(*word) && simt::AsyncBlock::is_barrier(*word);
+}
+uint64_t* writable(const uint64_t* word) { return const_cast<uint64_t*>(word); }
 
 /// Returns the barrier's state. The read is watched as an access to the barrier's word.
 PhaseWord known_phase(const uint64_t* word, uint8_t how, const char* file, int line, const void* pc) {
@@ -146,8 +159,12 @@ void land_copies(simt::Executor& ex, const void* word) {
 
 }  // namespace
 
-void phases_begin(uint64_t* word, unsigned expected, const char*, int) {
+bool barriers_are_handed_out() { return handed_out = true; }
+
+void phases_begin(uint64_t* word, unsigned expected, const char* file, int line, bool with_completion) {
   simt::Executor& ex = *simt::running;
+  if (handed_out && !with_completion && ex.is_shared(word, 8))
+    return ex.async().init(word, expected, file, line, __builtin_return_address(0));
   if (ex.trace != nullptr) ex.trace->access(word, 8, simt::kWrite, __builtin_return_address(0));
   PhaseWord w(0);
   w.expected = w.pending = expected;
@@ -159,6 +176,10 @@ void phases_begin(uint64_t* word, unsigned expected, const char*, int) {
 
 unsigned phase_arrive(uint64_t* word, unsigned count, unsigned drop, void (*completion)(void*),
                       void* argument, const char* file, int line) {
+  if (is_mbarrier(word)) {
+    const auto how = drop > 0 ? simt::Arrival::drop : simt::Arrival::plain;
+    return unsigned(simt::mbarrier_arrive(word, count, how, 0, file, line) >> 32);
+  }
   PhaseWord w = known_phase(word, simt::kWrite, file, line, __builtin_return_address(0));
   simt::Executor& ex = *simt::running;
   if (count > w.pending) {
@@ -186,10 +207,28 @@ unsigned phase_arrive(uint64_t* word, unsigned count, unsigned drop, void (*comp
   return phase;
 }
 
+unsigned phase_arrive_tx(uint64_t* word, unsigned count, int64_t bytes, const char* file, int line) {
+  if (!is_mbarrier(word)) known_phase(word, simt::kRead, file, line, __builtin_return_address(0));
+  if (count == 1)
+    return unsigned(simt::mbarrier_arrive(word, 1, simt::Arrival::expect, bytes, file, line) >> 32);
+  simt::mbarrier_transact(word, bytes, file, line);
+  return unsigned(simt::mbarrier_arrive(word, count, simt::Arrival::plain, 0, file, line) >> 32);
+}
+
 void phase_wait(const uint64_t* word, unsigned phase, const char* file, int line) {
+  if (is_mbarrier(word)) {
+    while (!simt::mbarrier_wait(writable(word), uint64_t(phase) << 32, file, line)) {
+    }
+    return;
+  }
   wait_for_phase({word, phase, false}, file, line, __builtin_return_address(0));
 }
 void phase_wait_parity(const uint64_t* word, bool parity, const char* file, int line) {
+  if (is_mbarrier(word)) {
+    while (!simt::mbarrier_wait_parity(writable(word), parity, file, line)) {
+    }
+    return;
+  }
   wait_for_phase({word, parity, true}, file, line, __builtin_return_address(0));
 }
 
@@ -203,21 +242,29 @@ bool try_wait_for_phase(const PhaseWait& what, const char* file, int line, const
 }
 }  // namespace
 bool phase_try_wait(const uint64_t* word, unsigned phase, const char* file, int line) {
+  if (is_mbarrier(word)) return simt::mbarrier_wait(writable(word), uint64_t(phase) << 32, file, line);
   return try_wait_for_phase({word, phase, false}, file, line, __builtin_return_address(0));
 }
 bool phase_try_wait_parity(const uint64_t* word, bool parity, const char* file, int line) {
+  if (is_mbarrier(word)) return simt::mbarrier_wait_parity(writable(word), parity, file, line);
   return try_wait_for_phase({word, parity, true}, file, line, __builtin_return_address(0));
 }
 
-void phase_copy(uint64_t* word, void* shared, const void* global, unsigned bytes) {
+void phase_copy(uint64_t* word, void* shared, const void* global, unsigned bytes, const char* file,
+                int line) {
   const simt::AsyncCopy copy{static_cast<char*>(shared), static_cast<const char*>(global), bytes, bytes,
                              __builtin_return_address(0)};
   simt::Executor& ex = *simt::running;
   if (ex.trace != nullptr) ex.trace->copy_issued(copy);
+  if (is_mbarrier(word)) {
+    ex.lane->copies.push_back(copy);
+    return simt::mbarrier_follows_copies(word, false, file, line);
+  }
   phases().copies[phase_key(word)].push_back(copy);
 }
 
 void phase_take_copies(uint64_t* word, const char* file, int line) {
+  if (is_mbarrier(word)) return simt::mbarrier_follows_copies(word, false, file, line);
   known_phase(word, simt::kRead, file, line, __builtin_return_address(0));
   simt::Lane& l = *simt::running->lane;
   const size_t first = l.groups.empty() ? 0 : l.groups.back();

@@ -22,15 +22,19 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                 const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
-                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  klab::program::add_host_finding(
-      klab::simt::Kind::failed_call,
-      "cuTensorMapEncodeIm2col: maps of im2col are not modeled on the host; cuTensorMapEncodeTiled is",
-      __builtin_return_address(0));
-  return CUDA_ERROR_NOT_SUPPORTED;
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower,
+                                 const int* upper, cuuint32_t channels, cuuint32_t pixels,
+                                 const cuuint32_t* steps, CUtensorMapInterleave interleave,
+                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                 CUtensorMapFloatOOBfill fill) {
+  const std::string rule = klab::simt::encode_im2col(
+      map, {type, rank, address, sizes, strides, nullptr, steps, interleave, swizzle, fill},
+      {lower, upper, channels, pixels});
+  if (rule.empty()) return CUDA_SUCCESS;
+  klab::program::add_host_finding(klab::simt::Kind::failed_call, "cuTensorMapEncodeIm2col: " + rule,
+                                  __builtin_return_address(0));
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {

@@ -151,7 +151,9 @@ void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
 void mbarrier_invalidate(void* p, const char* file, int line) { block().invalidate(p, file, line); }
 
 uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, const char* file, int line) {
-  if (const PeerBarrier there = peer_barrier(p, "mbarrier.arrive", file, line); there.barrier != nullptr) {
+  if (const PeerBarrier there = peer_barrier(p, "mbarrier.arrive", file, line);
+      there.gone || there.barrier != nullptr) {
+    if (there.gone) return 0;
     there.block->arrive_from_peer(*there.barrier, count, how, bytes, clocks_for(there.rank), file, line);
     return 0;
   }
@@ -160,8 +162,9 @@ uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, co
 
 void mbarrier_transact(void* p, int64_t bytes, const char* file, int line) {
   const char* const name = bytes < 0 ? "mbarrier.complete_tx" : "mbarrier.expect_tx";
-  if (const PeerBarrier there = peer_barrier(p, name, file, line); there.barrier != nullptr)
-    return there.block->transact(*there.barrier, bytes, file, line);
+  const PeerBarrier there = peer_barrier(p, name, file, line);
+  if (there.gone) return;
+  if (there.barrier != nullptr) return there.block->transact(*there.barrier, bytes, file, line);
   block().transact(block().mbarrier_at(p, name, file, line), bytes, file, line);
 }
 

@@ -13,21 +13,24 @@ namespace klab::simt {
 namespace {
 
 constexpr uint32_t kMostCount =
-    (1U << 20) - 1;  // of arrivals and of bytes (PTX manual, "Size and alignment of mbarrier")
-constexpr uint64_t kWord = 0x6D62617200000000U;  // what memory of an initialized barrier begins with
-constexpr unsigned kRounds = 64;                 // of waits that time out before a deadlock is reported
+    (1U << 20) - 1;               // of arrivals and of bytes (PTX manual, "Size and alignment of mbarrier")
+constexpr unsigned kRounds = 64;  // of waits that time out before a deadlock is reported
 
 std::string bytes_of(int64_t n) { return std::to_string(n) + " bytes"; }
 
 /// Writes or clears what a copy fills of shared memory.
 void fill(const CopyInFlight& c) {
   for (const AsyncCopy& piece : c.pieces) {
+    if (c.reduces) {
+      reduce_in_place(piece.to, piece.from, piece.bytes, c.how, c.type);
+      continue;
+    }
     std::memcpy(piece.to, piece.from, piece.filled);
     std::memset(piece.to + piece.filled, 0, piece.bytes - piece.filled);
   }
   std::vector<char> line(c.row_bytes);
   for (const BoxRow& row : c.rows) {
-    std::memset(line.data(), 0, line.size());
+    for (size_t at = 0; at < line.size(); at += 4) std::memcpy(line.data() + at, &c.outside, 4);
     if (row.bytes > 0) std::memcpy(line.data() + row.lead, row.inside, row.bytes);
     for (size_t at = 0; at < line.size(); at += 16)
       std::memcpy(
@@ -186,6 +189,15 @@ uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t by
                       .text = "mbarrier.arrive beyond the arrivals that the phase expects: " + state_of(b)});
     return state;
   }
+  // "The mbarrier.arrive with .noComplete must not cause the mbarrier to complete its phase" (PTX manual, "mbarrier.arrive").
+  // Copies may have completed their bytes before.
+  if (how == Arrival::no_complete && count == b.pending)
+    executor_.report(
+        {.kind = Kind::barrier_misuse,
+         .file = file,
+         .line = line,
+         .text = "mbarrier.arrive.noComplete with the last arrivals of a phase, which it must not end: " +
+                 state_of(b)});
   if (executor_.trace != nullptr) b.open.merge(clocks != nullptr ? *clocks : executor_.trace->released());
   b.pending -= count;
   if (how == Arrival::drop) b.expected -= count;
@@ -275,24 +287,41 @@ void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
     if (at != tiles_.begin() && std::prev(at)->second.end > copy.to) --at;
     while (at != tiles_.end() && at->first < end) at = tiles_.erase(at);
     // A row of one piece looks the same under some swizzles, and rows shorter than a span are laid out in several ways.
-    if (copy.row_bytes >= 32 && copy.rows.size() > 1) tiles_[copy.to] = {end, copy.swizzle, copy.line};
+    if (copy.row_bytes >= 32 && copy.rows.size() > 1)
+      tiles_[copy.to] = {end, copy.row_bytes, copy.swizzle, copy.line};
   }
-  if (copy.data != nullptr)
+  if (copy.data != nullptr && !copy.reduces)
     for (const AsyncCopy& piece : copy.pieces) std::memset(here(piece.to), 0xFF, piece.bytes);
   b.copies.push_back(std::move(copy));
 }
 
-std::string AsyncBlock::other_swizzle(const void* p, unsigned swizzle) const {
+std::string AsyncBlock::other_layout(const void* p, const Layout& read) const {
   const auto* c = static_cast<const char*>(p);
   auto at = tiles_.upper_bound(c);
   if (at == tiles_.begin()) return "";
   const Tile& tile = (--at)->second;
-  if (c >= tile.end || tile.swizzle == swizzle) return "";
+  if (c >= tile.end) return "";
+  const std::string written =
+      ", and the copy of line " + std::to_string(tile.line) + " has written the tile with ";
   const auto name = [](unsigned s) {
     return s == 0 ? std::string("no swizzle") : "a swizzle of " + bytes_of(16 << s);
   };
-  return name(swizzle) + ", and the copy of line " + std::to_string(tile.line) +
-         " has written the tile with " + name(tile.swizzle);
+  if (tile.swizzle != read.swizzle) return name(read.swizzle) + written + name(tile.swizzle);
+  // Where a row of the tile fills the swizzle, the rows that a product reads follow each other, if they are all there.
+  const size_t span = size_t(16) << read.swizzle, stride = 8 * span;
+  const size_t row = size_t(c - at->first) / span, rows = size_t(tile.end - at->first) / span;
+  if (read.swizzle == 0 || tile.row_bytes != span || read.rows <= 8 || read.stride == stride ||
+      row + read.rows > rows)
+    return "";
+  std::string numbers, lie, are_read;
+  for (unsigned k = 0; k < std::min(4U, read.rows / 8); ++k) {
+    const char* const comma = k > 0 ? ", " : "";
+    numbers += comma + std::to_string(8 * k);
+    lie += comma + std::to_string(k * stride);
+    are_read += comma + std::to_string(k * read.stride);
+  }
+  return "a stride of " + bytes_of(read.stride) + written + bytes_of(int64_t(stride)) + ": rows " + numbers +
+         " lie at " + lie + ", and are read at " + are_read;
 }
 
 void AsyncBlock::store_issued(const CopyInFlight& what) {

@@ -30,6 +30,7 @@ struct CopyInFlight {
   char* to = nullptr;
   size_t row_bytes = 0;
   uint32_t swizzle = 0;
+  uint32_t outside = 0;  // each 4 bytes of elements outside the tensor
   std::vector<BoxRow> rows;
   size_t bytes = 0;               // counted on the barrier
   std::vector<AsyncCopy> pieces;  // of cp.async or st.async
@@ -66,6 +67,8 @@ class AsyncBlock {
  public:
   explicit AsyncBlock(Executor& executor);
 
+  /// Returns whether the 8 bytes are those of an initialized barrier.
+  static bool is_barrier(uint64_t word) { return word >> 32 == kWord >> 32; }
   /// Returns the barrier at an address; ends the launch if none was initialized there.
   Mbarrier& mbarrier_at(void* p, const char* what, const char* file, int line);
   void init(void* p, uint32_t count, const char* file, int line, const void* pc);
@@ -88,8 +91,14 @@ class AsyncBlock {
   void named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line);
   void set_registers(uint32_t count, bool more, const char* file, int line);
 
-  /// Says by which swizzle the tile at an address was written, if by another than `swizzle`; else an empty string.
-  std::string other_swizzle(const void* p, unsigned swizzle) const;
+  /// How a matrix descriptor says that a tile lies: its swizzle, and bytes from 8 rows of the tile to the next 8.
+  struct Layout {
+    unsigned swizzle;
+    uint32_t stride;
+    unsigned rows;
+  };
+  /// Says how the tile at an address was written, if otherwise than `read` says; else an empty string.
+  std::string other_layout(const void* p, const Layout& read) const;
 
   /// No thread can go on: lands copies that threads wait for, or, if it may, ends the waits that have a time limit. Returns
   /// whether a thread can go on.
@@ -104,6 +113,8 @@ class AsyncBlock {
   WarpGroups groups;
 
  private:
+  static constexpr uint64_t kWord = 0x6D62617200000000U;  // what memory of an initialized barrier begins with
+
   /// Stores of a thread, read from shared memory when they are waited for.
   struct Stores {
     uint16_t agent = 0;
@@ -130,6 +141,7 @@ class AsyncBlock {
 
   struct Tile {
     const char* end;
+    size_t row_bytes;
     unsigned swizzle;
     int line;
   };

@@ -6,6 +6,8 @@
 #include "harness/simt/async_api.h"
 #include "harness/simt/bulk_reduce.h"
 #include "harness/simt/cluster.h"
+#include "harness/simt/memory.h"
+#include "harness/simt/modules.h"
 #include "harness/simt/peer_barrier.h"
 #include "harness/simt/trace.h"
 
@@ -70,13 +72,43 @@ CopyInFlight bulk_copy(const void* shared, const void* global, uint32_t bytes, c
   return c;
 }
 
-CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, const int* at,
+/// Returns why the copy engine cannot read a tensor map at that address; empty if it can (PTX manual, "cp.async.bulk.tensor":
+/// generic addresses of .param, .const and .global).
+std::string no_place_of_map(const void* map) {
+  const auto* const p = static_cast<const char*>(map);
+  const Launch& launch = *running->launch;
+  const auto* const parameters = static_cast<const char*>(launch.parameters);
+  if (size_t(p - running->lane->stack) < kStackOfThread || size_t(p - parameters) < launch.parameter_bytes)
+    return "";
+  if (is_device(p)) {
+    const Allocation* const a = allocation_at(p);
+    return a != nullptr && a->live && p >= a->begin && p + sizeof(CUtensorMap) <= a->begin + a->bytes
+               ? ""
+               : "with a tensor map in device memory that is not allocated, or was freed";
+  }
+  if (running->is_shared(p, 1))
+    return "with a tensor map in shared memory, where the copy engine cannot read it";
+  if (module_at(p) != nullptr) return "";
+  return "with a tensor map in memory of the host: make it a const __grid_constant__ parameter of the "
+         "kernel, or copy it to "
+         "global or constant memory";
+}
+
+/// The elements that a tensor copy is for: a box, or pixels.
+struct Elements {
+  const int* at;
+  bool pixels = false;
+  const uint16_t* offsets = nullptr;
+};
+
+CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, const Elements& which,
                          const char* file, int line, const void* pc, TensorShape* read = nullptr) {
   CopyInFlight c = copy_of(shared, "cp.async.bulk.tensor", 128, file, line, pc);
   TensorShape shape;
   const auto fails = [&](const std::string& text) {
     refuse(Kind::out_of_bounds, file, line, "cp.async.bulk.tensor " + text);
   };
+  if (const std::string why = no_place_of_map(map); !why.empty()) fails(why);
   if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || !read_tensor_map(map, shape))
     fails("with an address at which no tensor map lies (cuTensorMapEncodeTiled makes one)");
   if (shape.changed != 0)
@@ -89,7 +121,12 @@ CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, c
                          "as it was"});
   if (rank != shape.rank)
     fails("of " + std::to_string(rank) + " dimensions with a map of " + std::to_string(shape.rank));
-  c.rows = rows_of_box(shape, at, &c.row_bytes);
+  if (which.pixels != (shape.pixels > 0))
+    fails(which.pixels ? "with .im2col and a map of boxes: cuTensorMapEncodeIm2col makes one of pixels"
+                       : "with a map of pixels (cuTensorMapEncodeIm2col), and without .im2col");
+  c.rows = which.pixels ? rows_of_pixels(shape, which.at, which.offsets, &c.row_bytes)
+                        : rows_of_box(shape, which.at, &c.row_bytes);
+  c.outside = fill_pattern(shape);
   c.bytes = shape.box_bytes();
   c.swizzle = shape.swizzle;
   in_shared(c, c.bytes, "cp.async.bulk.tensor");
@@ -100,7 +137,7 @@ CopyInFlight tensor_copy(const void* shared, const CUtensorMap* map, int rank, c
 void load(CopyInFlight c, void* barrier, const char* name) {
   Mbarrier& b = running->async().mbarrier_at(barrier, name, c.file, c.line);
   if (running->trace != nullptr)
-    running->trace->agent_writes(c.to, c.bytes, b.agent, number_of_phase(b), c.pc);
+    running->trace->agent_writes(c.to, c.bytes, b.agent, number_of_phase(b), c.pc, nullptr, c.reduces);
   running->async().copy_issued(b, std::move(c));
 }
 
@@ -109,9 +146,10 @@ void load_to(unsigned rank, CopyInFlight c, void* barrier, const char* name) {
   Cluster* const cluster = running->cluster;
   if (cluster == nullptr || cluster->rank() == rank) return load(std::move(c), barrier, name);
   const PeerBarrier there = peer_barrier(cluster->at_rank(barrier, rank), name, c.file, c.line);
+  if (there.gone) return;
   if (running->trace != nullptr)
     running->trace->agent_writes(c.to, c.bytes, there.barrier->agent, number_of_phase(*there.barrier), c.pc,
-                                 (*cluster)[rank].trace);
+                                 (*cluster)[rank].trace, c.reduces);
   there.block->copy_issued(*there.barrier, std::move(c));
 }
 
@@ -192,7 +230,8 @@ PeerBarrier peer_barrier(void* p, const char* what, const char* file, int line) 
   const Cluster::Place there = cluster != nullptr ? cluster->peer_at(p) : Cluster::Place{};
   if (there.rank < 0) return {};
   const auto rank = unsigned(there.rank);
-  cluster->require_running(rank, std::string(what) + " on a barrier", file, line);
+  if (!cluster->is_running(rank, std::string(what) + " on a barrier", file, line))
+    return {nullptr, nullptr, rank, true};
   AsyncBlock* const block = (*cluster)[rank].async.get();
   Mbarrier* const b = block != nullptr ? block->barrier_of(there.own, p) : nullptr;
   if (b == nullptr)
@@ -238,36 +277,64 @@ void bulk_reduce(BulkReduce how, BulkType type, void* global, const void* shared
                 "cp.reduce.async.bulk");
 }
 
-void tensor_load(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
-                 const char* file, int line) {
+namespace {
+
+void load_elements(void* shared, const CUtensorMap* map, int rank, const Elements& which, void* barrier,
+                   const char* file, int line, const void* pc) {
   constexpr const char* kName = "cp.async.bulk.tensor";
   const Cluster::Place there =
       running->cluster != nullptr ? running->cluster->peer_at(shared) : Cluster::Place{};
   void* const own = there.rank >= 0 ? there.own : shared;
-  CopyInFlight c = tensor_copy(own, map, rank, at, file, line, __builtin_return_address(0));
+  CopyInFlight c = tensor_copy(own, map, rank, which, file, line, pc);
   const Target to = target(shared, c.bytes, kName, file, line);
   void* const barrier_at = barrier_in(to.rank, barrier, kName, file, line);
   engine(c, false);
   load_to(to.rank, std::move(c), barrier_at, kName);
 }
 
+void store_elements(const CUtensorMap* map, int rank, const Elements& which, const void* shared,
+                    const char* file, int line, const void* pc) {
+  const CopyInFlight c = tensor_copy(shared, map, rank, which, file, line, pc);
+  engine(c, true);
+  running->async().store_issued(c);
+}
+
+}  // namespace
+
+void tensor_load(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
+                 const char* file, int line) {
+  load_elements(shared, map, rank, {at}, barrier, file, line, __builtin_return_address(0));
+}
+
 void tensor_load_multicast(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
                            uint32_t blocks, const char* file, int line) {
-  load_multicast(tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0)), barrier, blocks,
+  load_multicast(tensor_copy(shared, map, rank, {at}, file, line, __builtin_return_address(0)), barrier,
+                 blocks, "cp.async.bulk.tensor");
+}
+
+void tensor_load_im2col(void* shared, const CUtensorMap* map, int rank, const int* at,
+                        const uint16_t* offsets, void* barrier, uint32_t blocks, const char* file, int line) {
+  const Elements which{at, true, offsets};
+  const void* const pc = __builtin_return_address(0);
+  if (blocks == 0) return load_elements(shared, map, rank, which, barrier, file, line, pc);
+  load_multicast(tensor_copy(shared, map, rank, which, file, line, pc), barrier, blocks,
                  "cp.async.bulk.tensor");
 }
 
 void tensor_store(const CUtensorMap* map, int rank, const int* at, const void* shared, const char* file,
                   int line) {
-  const CopyInFlight c = tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0));
-  engine(c, true);
-  running->async().store_issued(c);
+  store_elements(map, rank, {at}, shared, file, line, __builtin_return_address(0));
+}
+
+void tensor_store_im2col(const CUtensorMap* map, int rank, const int* at, const void* shared,
+                         const char* file, int line) {
+  store_elements(map, rank, {at, true}, shared, file, line, __builtin_return_address(0));
 }
 
 void tensor_reduce(BulkReduce how, const CUtensorMap* map, int rank, const int* at, const void* shared,
                    const char* file, int line) {
   TensorShape shape;
-  CopyInFlight c = tensor_copy(shared, map, rank, at, file, line, __builtin_return_address(0), &shape);
+  CopyInFlight c = tensor_copy(shared, map, rank, {at}, file, line, __builtin_return_address(0), &shape);
   store_reduced(std::move(c), how, type_of(shape), "cp.reduce.async.bulk.tensor");
 }
 
@@ -304,47 +371,94 @@ void bulk_commit() { running->async().bulk_commit(); }
 
 void bulk_wait(int left) { running->async().bulk_wait(left); }
 
-void store_async(void* to, const void* from, unsigned bytes, void* barrier, const char* file, int line) {
-  constexpr const char* kName = "st.async";
+namespace {
+
+/// How a copy to shared memory combines with what is there.
+struct Reduction {
+  BulkReduce how;
+  BulkType type;
+};
+void reduces_by(CopyInFlight& c, const Reduction& r, const char* name) {
+  if (const std::string why = no_reduction_in_shared(r.how, r.type); !why.empty())
+    refuse(Kind::program, c.file, c.line, std::string(name) + ": " + why);
+  c.reduces = true;
+  c.how = r.how;
+  c.type = r.type;
+}
+
+/// Sends `bytes` (4, 8 or 16) of a thread's registers.
+void send_async(void* to, const void* from, unsigned bytes, void* barrier, const char* file, int line,
+                const void* pc, const Reduction* reduction) {
+  const char* const name = reduction != nullptr ? "red.async" : "st.async";
   if (reinterpret_cast<uintptr_t>(to) % bytes != 0)
     refuse(Kind::misaligned, file, line,
-           "st.async of " + std::to_string(bytes) + " bytes at no multiple of that");
-  const Target there = target(to, bytes, kName, file, line);
-  void* const own_barrier = barrier_in(there.rank, barrier, kName, file, line);
+           std::string(name) + " of " + std::to_string(bytes) + " bytes at no multiple of that");
+  const Target there = target(to, bytes, name, file, line);
+  void* const own_barrier = barrier_in(there.rank, barrier, name, file, line);
   CopyInFlight c;
   c.to = there.own;
   c.bytes = bytes;
   c.file = file;
   c.line = line;
-  c.pc = __builtin_return_address(0);
+  c.pc = pc;
   c.data = std::make_shared<char[]>(bytes);
   std::memcpy(c.data.get(), from, bytes);
   c.pieces = {{there.own, c.data.get(), bytes, bytes, c.pc}};
-  load_to(there.rank, std::move(c), own_barrier, kName);
+  if (reduction != nullptr) reduces_by(c, *reduction, name);
+  load_to(there.rank, std::move(c), own_barrier, name);
 }
 
-void bulk_copy_to_peer(void* to, const void* from, uint32_t bytes, void* barrier, const char* file,
-                       int line) {
-  constexpr const char* kName = "cp.async.bulk";
-  const void* const pc = __builtin_return_address(0);
+void send_bulk(void* to, const void* from, uint32_t bytes, void* barrier, const char* file, int line,
+               const void* pc, const Reduction* reduction) {
+  const char* const name = reduction != nullptr ? "cp.reduce.async.bulk" : "cp.async.bulk";
   const CopyInFlight source = bulk_copy(from, to, bytes, file, line, pc);
-  const Target there = target(to, bytes, kName, file, line);
-  void* const own_barrier = barrier_in(there.rank, barrier, kName, file, line);
+  const Target there = target(to, bytes, name, file, line);
+  void* const own_barrier = barrier_in(there.rank, barrier, name, file, line);
   CopyInFlight c = source;
   c.to = there.own;
   c.data = std::make_shared<char[]>(bytes);
   std::memcpy(c.data.get(), from, bytes);
-  c.rows = {{0, 0, bytes, c.data.get()}};
+  if (reduction != nullptr) {
+    reduces_by(c, *reduction, name);
+    c.rows.clear();
+    c.pieces = {{there.own, c.data.get(), bytes, bytes, pc}};
+  } else {
+    c.rows = {{0, 0, bytes, c.data.get()}};
+  }
   if (Trace* const trace = running->trace; trace != nullptr) {
     Cluster* const cluster = running->cluster;
     const bool away = cluster != nullptr && cluster->rank() != there.rank;
     const PeerBarrier peer =
-        away ? peer_barrier(cluster->at_rank(own_barrier, there.rank), kName, file, line) : PeerBarrier{};
-    const Mbarrier& b = away ? *peer.barrier : running->async().mbarrier_at(own_barrier, kName, file, line);
+        away ? peer_barrier(cluster->at_rank(own_barrier, there.rank), name, file, line) : PeerBarrier{};
+    if (peer.gone) return;
+    const Mbarrier& b = away ? *peer.barrier : running->async().mbarrier_at(own_barrier, name, file, line);
     trace->agent_reads(source.to, bytes, b.agent, number_of_phase(b), pc, file, line,
                        away ? (*cluster)[there.rank].trace : nullptr);
   }
-  load_to(there.rank, std::move(c), own_barrier, kName);
+  load_to(there.rank, std::move(c), own_barrier, name);
+}
+
+}  // namespace
+
+void store_async(void* to, const void* from, unsigned bytes, void* barrier, const char* file, int line) {
+  send_async(to, from, bytes, barrier, file, line, __builtin_return_address(0), nullptr);
+}
+
+void reduce_async(BulkReduce how, BulkType type, void* to, const void* value, unsigned bytes, void* barrier,
+                  const char* file, int line) {
+  const Reduction reduction{how, type};
+  send_async(to, value, bytes, barrier, file, line, __builtin_return_address(0), &reduction);
+}
+
+void bulk_copy_to_peer(void* to, const void* from, uint32_t bytes, void* barrier, const char* file,
+                       int line) {
+  send_bulk(to, from, bytes, barrier, file, line, __builtin_return_address(0), nullptr);
+}
+
+void bulk_reduce_to_peer(BulkReduce how, BulkType type, void* to, const void* from, uint32_t bytes,
+                         void* barrier, const char* file, int line) {
+  const Reduction reduction{how, type};
+  send_bulk(to, from, bytes, barrier, file, line, __builtin_return_address(0), &reduction);
 }
 
 }  // namespace klab::simt

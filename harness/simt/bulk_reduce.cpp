@@ -73,6 +73,14 @@ const char* no_reduction(BulkReduce how, BulkType type) {
   return "";
 }
 
+const char* no_reduction_in_shared(BulkReduce how, BulkType type) {
+  const bool wide = type == BulkType::u64 || type == BulkType::s64 || type == BulkType::b64;
+  if (type == BulkType::f16 || type == BulkType::bf16 || type == BulkType::f32 || type == BulkType::f64)
+    return "only integers are reduced in shared memory";
+  if (wide && how != BulkReduce::add) return "64 bits can only be added in shared memory";
+  return no_reduction(how, type);
+}
+
 void reduce_in_place(char* to, const char* from, size_t bytes, BulkReduce how, BulkType type) {
   switch (type) {
     case BulkType::s32:

@@ -185,13 +185,16 @@ bool Cluster::wake(const void* what) {
   return any;
 }
 
-void Cluster::require_running(unsigned rank, const std::string& what, const char* file, int line) const {
-  if (!blocks_[rank].ended) return;
-  executor_.abandon({.kind = Kind::use_after_free,
-                     .file = file,
-                     .line = line,
-                     .text = what + " in the block of rank " + std::to_string(rank) +
-                             " of the cluster, which has ended: its shared memory is gone"});
+bool Cluster::is_running(unsigned rank, const std::string& what, const char* file, int line) const {
+  if (!blocks_[rank].ended) return true;
+  const Finding f{.kind = Kind::use_after_free,
+                  .file = file,
+                  .line = line,
+                  .text = what + " in the block of rank " + std::to_string(rank) +
+                          " of the cluster, which has ended: its shared memory is gone"};
+  if (!Session::current().options().goes_on) executor_.abandon(f);
+  executor_.report(f);
+  return false;
 }
 
 unsigned Cluster::rank_of_cause() const {

@@ -75,8 +75,9 @@ class Cluster {
   /// Lets threads of blocks that are set aside go on; returns whether there are any.
   bool wake(const void* what);
 
-  /// Ends the launch if the block has ended: its shared memory is gone. `what` names the use.
-  void require_running(unsigned rank, const std::string& what, const char* file, int line) const;
+  /// Returns whether the block's shared memory is there. If the block has ended, that is reported, and ends the launch unless
+  /// programs go on behind errors. `what` names the use.
+  bool is_running(unsigned rank, const std::string& what, const char* file, int line) const;
 
   ReaderSets readers;
   bool moved = false;         // a thread has run in this round over the blocks

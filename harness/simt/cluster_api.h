@@ -52,12 +52,25 @@ void bulk_load_multicast(void* shared, const void* global, uint32_t bytes, void*
 void tensor_load_multicast(void* shared, const CUtensorMap* map, int rank, const int* at, void* barrier,
                            uint32_t blocks, const char* file, int line);
 
+/// cp.async.bulk.tensor with .im2col, and stores with .im2col_no_offs: pixels of a map that cuTensorMapEncodeIm2col has made,
+/// `offsets` of dimensions 1 to rank - 2. `blocks`: those of .multicast::cluster; 0: the own block.
+void tensor_load_im2col(void* shared, const CUtensorMap* map, int rank, const int* at,
+                        const uint16_t* offsets, void* barrier, uint32_t blocks, const char* file, int line);
+void tensor_store_im2col(const CUtensorMap* map, int rank, const int* at, const void* shared,
+                         const char* file, int line);
+
 /// Operations and types of cp.reduce.async.bulk.
 enum class BulkReduce : uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 enum class BulkType : uint8_t { u32, s32, u64, s64, f16, bf16, f32, f64, b32, b64, of_map };
 /// cp.reduce.async.bulk.global.shared::cta and cp.reduce.async.bulk.tensor, in the thread's open bulk group
 void bulk_reduce(BulkReduce how, BulkType type, void* global, const void* shared, uint32_t bytes,
                  const char* file, int line);
+/// red.async, and cp.reduce.async.bulk.shared::cluster.shared::cta: to shared memory of a block of the cluster, completed on the
+/// barrier, which is in the same block. Integers only.
+void reduce_async(BulkReduce how, BulkType type, void* to, const void* value, unsigned bytes, void* barrier,
+                  const char* file, int line);
+void bulk_reduce_to_peer(BulkReduce how, BulkType type, void* to, const void* from, uint32_t bytes,
+                         void* barrier, const char* file, int line);
 void tensor_reduce(BulkReduce how, const CUtensorMap* map, int rank, const int* at, const void* shared,
                    const char* file, int line);
 
@@ -83,6 +96,10 @@ void tensor_map_acquire(void* map);
 
 /// stmatrix: stores `matrices` of 8 x 8 elements of 16 bits, of which each lane gives its registers and the address of a row.
 void store_matrix(uint32_t* r, int matrices, bool transposed, void* row, const char* file, int line);
+
+/// red.global.add.noftz of vectors of f16 or bf16: adds to `words` neighbors of two numbers each, every number atomically, by one
+/// request of all their bytes.
+void add_halves(void* p, int words, const uint32_t* values, bool bfloat16, const char* file, int line);
 
 /// griddepcontrol.wait: what the launch before has written may be read from here on.
 void wait_for_launch_before();

@@ -442,4 +442,22 @@ void atomic_floats(float* p, int count, float x, float y, float z, float w, floa
   }
 }
 
+void add_halves(void* p, int words, const uint32_t* values, bool bfloat16, const char* file, int line) {
+  Executor& ex = *running;
+  const size_t bytes = size_t(words) * 4;
+  if (reinterpret_cast<uintptr_t>(p) % bytes != 0)
+    ex.abandon({.kind = Kind::misaligned,
+                .file = file,
+                .line = line,
+                .text = "red.global.add of " + std::to_string(bytes) + " bytes at no multiple of that"});
+  ex.in_turn(p);
+  if (ex.trace != nullptr) {
+    ex.trace->access(p, bytes, kWrite | kAtomic, __builtin_return_address(0));
+    ex.trace->atomic_at(p);
+  }
+  const auto sum = bfloat16 ? bfloat16_sum : half_sum;
+  auto* const to = static_cast<uint16_t*>(p);
+  for (int k = 0; k < 2 * words; ++k) to[k] = sum(to[k], uint16_t(values[k / 2] >> (16 * (k % 2))));
+}
+
 }  // namespace klab::simt

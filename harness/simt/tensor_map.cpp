@@ -31,12 +31,27 @@ unsigned element_bytes(CUtensorMapDataType type) {
   return 0;
 }
 
+bool is_float(CUtensorMapDataType type) {
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string of(const char* array, unsigned d, uint64_t value) {
   return std::string(array) + "[" + std::to_string(d) + "] is " + std::to_string(value);
 }
 
-/// The rules of the Driver API manual, "cuTensorMapEncodeTiled".
-std::string broken_rule(const CUtensorMap* map, const TensorTiling& t) {
+/// The rules of the Driver API manual, "cuTensorMapEncodeTiled", "cuTensorMapEncodeIm2col". `inner_name`: of box[0].
+std::string broken_rule(const CUtensorMap* map, const TensorTiling& t, const char* inner_name = "boxDim[0]") {
   const unsigned element = element_bytes(t.type);
   if (map == nullptr || reinterpret_cast<uintptr_t>(map) % 64 != 0)
     return "tensorMap must lie at a multiple of 64 bytes";
@@ -45,8 +60,10 @@ std::string broken_rule(const CUtensorMap* map, const TensorTiling& t) {
     return "tensorRank is " + std::to_string(t.rank) + ", and must be 1 to 5";
   if (t.interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
     return "interleave is not modeled on the host: CU_TENSOR_MAP_INTERLEAVE_NONE is";
-  if (t.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-    return "oobFill with NaN is not modeled on the host: CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE is";
+  if (unsigned(t.fill) > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
+    return "oobFill " + std::to_string(int(t.fill)) + " is not known";
+  if (t.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE && !is_float(t.type))
+    return "oobFill is NaN, and tensorDataType has integers";
   if (unsigned(t.swizzle) > CU_TENSOR_MAP_SWIZZLE_128B)
     return "swizzle " + std::to_string(int(t.swizzle)) + " is not known";
   if (t.address == nullptr || reinterpret_cast<uintptr_t>(t.address) % 16 != 0)
@@ -61,12 +78,12 @@ std::string broken_rule(const CUtensorMap* map, const TensorTiling& t) {
   }
   const uint64_t inner = uint64_t(t.box[0]) * element;
   if (inner % 16 != 0)
-    return of("boxDim", 0, t.box[0]) + " elements of " + std::to_string(element) +
-           " bytes, and must be a multiple of 16 bytes";
+    return std::string(inner_name) + " is " + std::to_string(t.box[0]) + " elements of " +
+           std::to_string(element) + " bytes, and must be a multiple of 16 bytes";
   const uint64_t span = t.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? inner : uint64_t(16) << int(t.swizzle);
   if (inner > span)
-    return of("boxDim", 0, t.box[0]) + " elements are " + std::to_string(inner) +
-           " bytes, more than the swizzle of " + std::to_string(span) + " bytes";
+    return std::string(inner_name) + " is " + std::to_string(t.box[0]) + " elements, " +
+           std::to_string(inner) + " bytes, more than the swizzle of " + std::to_string(span) + " bytes";
   return "";
 }
 
@@ -74,6 +91,7 @@ std::string broken_rule(const CUtensorMap* map, const TensorTiling& t) {
 
 size_t TensorShape::box_bytes() const {
   size_t bytes = size_t(box[0]) * element;
+  if (pixels > 0) return bytes * pixels;
   for (int d = 1; d < rank; ++d) bytes *= size_t(box[d] + steps[d] - 1) / steps[d];
   return bytes;
 }
@@ -86,6 +104,7 @@ std::string encode_tiled(CUtensorMap* map, const TensorTiling& t) {
   s.element = uint8_t(element_bytes(t.type));
   s.swizzle = uint8_t(t.swizzle);
   s.type = uint8_t(t.type);
+  s.fills_nan = t.fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
   s.address = reinterpret_cast<uintptr_t>(t.address);
   for (unsigned d = 0; d < t.rank; ++d) {
     s.box[d] = uint16_t(t.box[d]);
@@ -95,6 +114,38 @@ std::string encode_tiled(CUtensorMap* map, const TensorTiling& t) {
   }
   static_assert(sizeof s <= sizeof(CUtensorMap));
   std::memset(static_cast<void*>(map), 0, sizeof *map);
+  std::memcpy(static_cast<void*>(map), &s, sizeof s);
+  return "";
+}
+
+std::string encode_im2col(CUtensorMap* map, TensorTiling t, const TensorPixels& p) {
+  if (t.rank < 3 || t.rank > kMostDimensions)
+    return "tensorRank is " + std::to_string(t.rank) + ", and must be 3 to 5";
+  if (p.channels < 1 || p.channels > 256)
+    return "channelsPerPixel is " + std::to_string(p.channels) + ", and must be 1 to 256";
+  if (p.pixels < 1 || p.pixels > 1024)
+    return "pixelsPerColumn is " + std::to_string(p.pixels) + ", and must be 1 to 1024";
+  const int most = t.rank == 3 ? 1 << 15 : t.rank == 4 ? 1 << 7 : 1 << 4;
+  for (unsigned d = 0; d + 2 < t.rank; ++d) {
+    for (const auto& [name, corner] :
+         {std::pair("pixelBoxLowerCorner", p.lower[d]), std::pair("pixelBoxUpperCorner", p.upper[d])})
+      if (corner < -most || corner >= most)
+        return std::string(name) + "[" + std::to_string(d) + "] is " + std::to_string(corner) +
+               ", and must be " + std::to_string(-most) + " to " + std::to_string(most - 1);
+    if (int64_t(t.sizes[d + 1]) - 1 + p.upper[d] < p.lower[d])
+      return "the bounding box has no pixel in dimension " + std::to_string(d + 1);
+  }
+  const cuuint32_t box[kMostDimensions] = {p.channels, 1, 1, 1, 1};
+  t.box = box;
+  if (std::string rule = broken_rule(map, t, "channelsPerPixel"); !rule.empty()) return rule;
+  if (std::string rule = encode_tiled(map, t); !rule.empty()) return rule;
+  TensorShape s;
+  read_tensor_map(map, s);
+  s.pixels = uint16_t(p.pixels);
+  for (unsigned d = 0; d + 2 < t.rank; ++d) {
+    s.lower[d] = int16_t(p.lower[d]);
+    s.upper[d] = int16_t(p.upper[d]);
+  }
   std::memcpy(static_cast<void*>(map), &s, sizeof s);
   return "";
 }
@@ -159,9 +210,12 @@ std::string replace_field(CUtensorMap* map, MapField field, unsigned ordinal, ui
         return "swizzle_mode " + number + ": it is not modeled on the host";
       s.swizzle = uint8_t(value);
       break;
-    case MapField::interleave_layout:
     case MapField::fill_mode:
-      if (value != 0) return "interleave_layout or fill_mode " + number + ": it is not modeled on the host";
+      if (value > 1) return "fill_mode " + number + ": it must be 0 or 1";
+      s.fills_nan = uint8_t(value);
+      break;
+    case MapField::interleave_layout:
+      if (value != 0) return "interleave_layout " + number + ": it is not modeled on the host";
       break;
   }
   s.changed = 1;
@@ -200,6 +254,45 @@ std::vector<BoxRow> rows_of_box(const TensorShape& s, const int* at, size_t* row
     for (int d = 1; d < s.rank && ++k[d] == count[d]; ++d) k[d] = 0;
   }
   return rows;
+}
+
+std::vector<BoxRow> rows_of_pixels(const TensorShape& s, const int* at, const uint16_t* offsets,
+                                   size_t* row_bytes) {
+  const int64_t first = at[0], end = std::min<int64_t>(first + s.box[0], int64_t(s.last[0]) + 1);
+  const int64_t begin = std::max<int64_t>(first, 0);
+  *row_bytes = size_t(s.box[0]) * s.element;
+  const int images = s.rank - 1;
+  int64_t x[kMostDimensions] = {};
+  for (int d = 1; d < s.rank; ++d) x[d] = at[d];
+  std::vector<BoxRow> rows;
+  rows.reserve(s.pixels);
+  for (unsigned p = 0; p < s.pixels; ++p) {
+    BoxRow row{uint32_t(p * *row_bytes), 0, 0, nullptr};
+    bool inside = begin < end;
+    int64_t offset = begin * s.element;
+    for (int d = 1; d < s.rank; ++d) {
+      const int64_t y = x[d] + (d < images && offsets != nullptr ? offsets[d - 1] : 0);
+      inside = inside && y >= 0 && y <= int64_t(s.last[d]);
+      offset += y * (int64_t(s.strides[d - 1]) * 16);
+    }
+    if (inside) {
+      row.lead = uint32_t((begin - first) * s.element);
+      row.bytes = uint32_t((end - begin) * s.element);
+      row.inside = reinterpret_cast<char*>(s.address) + offset;
+    }
+    rows.push_back(row);
+    // The next pixel, within the bounding box; behind its last one the next image.
+    for (int d = 1; d < s.rank; ++d) {
+      x[d] += s.steps[d];
+      if (d == images || x[d] <= int64_t(s.last[d]) + s.upper[d - 1]) break;
+      x[d] = s.lower[d - 1];
+    }
+  }
+  return rows;
+}
+
+uint32_t fill_pattern(const TensorShape& s) {
+  return s.fills_nan == 0 ? 0 : s.element == 2 ? 0x7FFF7FFFU : s.element == 8 ? ~0U : 0x7FFFFFFFU;
 }
 
 }  // namespace klab::simt

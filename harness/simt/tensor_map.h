@@ -31,6 +31,14 @@ struct TensorTiling {
 /// is).
 std::string encode_tiled(CUtensorMap* map, const TensorTiling& what);
 
+/// What cuTensorMapEncodeIm2col has in place of a box: pixels are taken from a bounding box, which begins `lower` from the first
+/// and ends `upper` behind the last one of each dimension between channels and images.
+struct TensorPixels {
+  const int *lower, *upper;
+  cuuint32_t channels, pixels;  // of a pixel, of a copy
+};
+std::string encode_im2col(CUtensorMap* map, TensorTiling what, const TensorPixels& pixels);
+
 /// A map's content.
 struct TensorShape {
   uint32_t mark = 0;  // tells a map from other memory
@@ -39,8 +47,11 @@ struct TensorShape {
   uint16_t box[kMostDimensions] = {};
   uint64_t address = 0;
   uint8_t changed = 0;                         // by tensormap.replace, and not acquired since
+  uint8_t fills_nan = 0;                       // elements outside the tensor
   uint32_t last[kMostDimensions] = {};         // size - 1
   uint32_t strides[kMostDimensions - 1] = {};  // in 16 bytes
+  uint16_t pixels = 0;                         // of a copy; 0: boxes
+  int16_t lower[kMostDimensions - 2] = {}, upper[kMostDimensions - 2] = {};
 
   /// Bytes that a box fills in shared memory.
   size_t box_bytes() const;
@@ -63,6 +74,12 @@ struct BoxRow {
 };
 /// Returns the rows of the box whose first element has the coordinates `at`, and the length of one in bytes.
 std::vector<BoxRow> rows_of_box(const TensorShape& shape, const int* at, size_t* row_bytes);
+/// The same for a map of im2col: a row for each pixel, from the one at `at` on in the order of dimensions within the bounding box,
+/// read `offsets` from there (PTX manual, "Im2col mode"); nullptr: none.
+std::vector<BoxRow> rows_of_pixels(const TensorShape& shape, const int* at, const uint16_t* offsets,
+                                   size_t* row_bytes);
+/// Pattern of the elements outside the tensor, for each 4 bytes.
+uint32_t fill_pattern(const TensorShape& shape);
 
 /// Returns the place of a 16-byte piece of shared memory under a swizzle (PTX manual, "Swizzling modes"): bits 4 to 6 of the
 /// address change by bits 7 to 9 at 128 bytes, fewer of them at 64 and 32.

@@ -147,9 +147,10 @@ class Trace {
   /// Checks the write that initializes a barrier, which is not counted.
   void barrier_written(char* p, const void* pc);
   /// Checks the issue of a copy to shared memory; the data are in flight until agent_landed().
-  /// `owner`: of the memory and of the agent, if that is another block of the cluster, which has the address `p`.
+  /// `owner`: of the memory and of the agent, if that is another block of the cluster, which has the address `p`. `reduces`: it
+  /// combines with what is there, in any order with others that do.
   void agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc,
-                    Trace* owner = nullptr);
+                    Trace* owner = nullptr, bool reduces = false);
   /// The same for a copy in flight that the running thread has issued itself.
   void agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync);
   void agent_landed(char* p, size_t bytes, uint16_t sync);
@@ -227,7 +228,7 @@ class Trace {
   bool is_behind_text(const char* p) const;
   bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint32_t when,
                         uint16_t site, const char* file, int line);
-  bool agent_may_write(const Cell& cell, const char* word, uint16_t site);
+  bool agent_may_write(const Cell& cell, const char* word, uint16_t site, bool reduces);
   /// Returns whether all readers of a set (AsyncOrder::add_reader), the last of them in that interval, are ordered before the
   /// running thread's next access.
   bool readers_are_over(uint32_t interval, uint16_t set) const;

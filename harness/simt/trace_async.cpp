@@ -147,8 +147,17 @@ void Trace::barrier_written(char* p, const void* pc) {
 }
 
 /// Returns false if the write is wrong, and has been reported.
-bool Trace::agent_may_write(const Cell& c, const char* word, uint16_t site) {
-  if (c.in_flight) {
+bool Trace::agent_may_write(const Cell& c, const char* word, uint16_t site, bool reduces) {
+  if (reduces && c.defined != 0xF && !c.in_flight) {
+    Finding f{.kind = Kind::uninitialized,
+              .text = "an asynchronous reduction in shared memory that nothing has written"};
+    place(f, place_of(site));
+    executor_->report(std::move(f));
+    return false;
+  }
+  // Reductions are made in any order (PTX manual, "red.async": .relaxed).
+  const bool any_order = reduces && c.write_atomic && AsyncOrder::is_agent(c.writer);
+  if (c.in_flight && !any_order) {
     Finding f{.kind = Kind::missing_wait,
               .text = "a bulk copy to shared memory to which another asynchronous copy is still in flight"};
     place(f, place_of(site));
@@ -157,7 +166,7 @@ bool Trace::agent_may_write(const Cell& c, const char* word, uint16_t site) {
   }
   for (const bool with_writer : {true, false}) {
     const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
-    if (interval == 0 ||
+    if (interval == 0 || (with_writer && any_order) ||
         ordered(interval, with_writer ? c.writer : c.reader, with_writer ? c.write_sync : c.read_sync))
       continue;
     race(c, with_writer, word, 4, kWrite | kAsync, site, true);
@@ -166,7 +175,8 @@ bool Trace::agent_may_write(const Cell& c, const char* word, uint16_t site) {
   return true;
 }
 
-void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc, Trace* owner) {
+void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, const void* pc, Trace* owner,
+                         bool reduces) {
   turn_on_async();
   settle();
   const uint16_t site = site_of(pc, Space::shared, kWrite | kAsync, 16);
@@ -175,17 +185,19 @@ void Trace::agent_writes(char* p, size_t bytes, uint16_t agent, uint16_t sync, c
   for (char* at = p; at < p + bytes; at += 4) {
     Cell& c = owner_->shared_cell(at);
     if (SplitCells& split = owner_->split_shared_; split.has(c.split)) {
-      for (unsigned b = 0; b < 4 && good; ++b) good = agent_may_write(split[c.split][b], at + b, site);
+      for (unsigned b = 0; b < 4 && good; ++b)
+        good = agent_may_write(split[c.split][b], at + b, site, reduces);
       c.read_interval = 0;
     } else {
-      good = good && agent_may_write(c, at, site);
+      good = good && agent_may_write(c, at, site, reduces);
     }
     c.split = 0;
     c.writer = agent;
     c.write_sync = sync;
     c.write_interval = owner_->interval_;
     c.write_site = site;
-    c.write_atomic = c.write_volatile = false;
+    c.write_atomic = reduces;
+    c.write_volatile = false;
     c.by_agent = c.in_flight = true;
   }
   owner_ = this;

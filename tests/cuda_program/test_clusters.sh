@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ctest: slow
-# Clusters, multicast, reductions by the copy engine and launches that overlap: right programs run without a finding and are counted;
-# each wrong version is found at its line.
+# Clusters, multicast, reductions by the copy engine, launches that overlap, and copies of tiles by libcu++'s functions: right programs
+# run without a finding and are counted; each wrong version is found at its line.
 set -uo pipefail
 . "$(dirname "$0")/../common.sh"
 [[ -x $build/klab-nvcc ]] || { echo "this build has no host executor"; exit 77; }
@@ -36,13 +36,14 @@ P
 done
 
 # Wrong versions: words of the finding, and a line that has the version's name.
+program=clusters
 wrong() {  # name, words...
   local name=$1 code=0; shift
   local at=''
-  "$klab" trace ./clusters --seconds 20 -- "$name" >out 2>&1 || code=$?
+  "$klab" trace ./$program --seconds 20 -- "$name" >out 2>&1 || code=$?
   [[ $code -eq 1 ]] || { tail -n 25 out; fail "$name: exit code $code, not 1"; }
   for line in $(grep -nE "// at .*\b$name\b" "$source" | cut -d: -f1); do
-    grep -qF "clusters.cu:$line:" out && at=$line
+    grep -qF "$program.cu:$line:" out && at=$line
   done
   [[ -n $at ]] || { grep -A3 FINDING out; fail "$name: not found at its line"; }
   for word in "$@"; do
@@ -73,6 +74,24 @@ wrong boxes_no_fence "a bulk copy reads shared memory that"
 wrong boxes_source_reused "a bulk copy read at line"
 wrong map_not_acquired "no fence.proxy.tensormap::generic.acquire of it behind that"
 wrong map_bad_box "tensormap.replace box_dim 257: it must be 1 to 256"
+
+program=tile_copies
+source=$root/tests/programs/tile_copies.cu
+"$build/klab-nvcc" "$source" -o tile_copies || { echo "tile_copies.cu cannot be compiled"; exit 1; }
+for seed in 1 2 3; do
+  KLAB_PROGRAM_SEED=$seed "$klab" trace ./tile_copies >out 2>&1 || { tail -n 25 out; fail "seed $seed: exit code $?"; }
+  grep -qF "tile_copies passed" out || fail "seed $seed: tile_copies.cu does not say that it passed"
+  grep -E "FINDING|  note" out && fail "seed $seed: tile_copies.cu has findings"
+done
+wrong box_no_bytes
+wrong box_no_wait
+wrong box_no_fence "no fence.proxy.async behind the write"
+wrong box_map_of_host "with a tensor map in memory of the host: make it a const __grid_constant__ parameter"
+wrong pixels_as_box "with a map of pixels (cuTensorMapEncodeIm2col), and without .im2col"
+wrong sums_not_set "an asynchronous reduction in shared memory that nothing has written"
+wrong sums_read_early "missing wait"
+wrong sums_other_barrier "red.async to the block of rank 0 with a barrier in the block of rank 1"
+wrong last_no_complete "mbarrier.arrive.noComplete with the last arrivals of a phase"
 
 [[ $failures -eq 0 ]] && echo "all as it should be"
 exit $((failures > 0))

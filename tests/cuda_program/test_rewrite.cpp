@@ -261,6 +261,10 @@ TEST(Ptx, TranslatesProductsAndCopiesOfHopper) {
       "%5, p, 1, -1, 0, 1;}");
   has(product, "WgmmaType::bf16, ::klab::simt::WgmmaType::bf16, ::klab::simt::WgmmaSum::f32, 8, ");
   has(product, "false, true, false, true, false}, {klab_d, nullptr}, nullptr, ");
+  // Immediates may be operands of the statement.
+  has(translate_ptx(
+          "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, %6, %7, %8, %9, %10;"),
+      "get<int>($10$) == 1, false}, {klab_d, nullptr}");
   has(translate_ptx(
           "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1;"),
       "klab_a, 0, ");
@@ -270,6 +274,15 @@ TEST(Ptx, TranslatesProductsAndCopiesOfHopper) {
       "tensor_load(");
   has(translate_ptx("cp.async.bulk.wait_group.read 1;"), "bulk_wait(");
   has(translate_ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"), "Arrival::expect");
+  has(translate_ptx("mbarrier.arrive.noComplete.release.cta.shared::cta.b64 %0, [%1], 2;"),
+      "Arrival::no_complete");
+  has(translate_ptx(
+          "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, "
+          "{%2, %3, %4, %5}], [%6], {%7, %8};"),
+      "tensor_load_im2col(");
+  has(translate_ptx(
+          "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%1, %2, %3}], [%4];"),
+      "tensor_store_im2col(");
   has(translate_ptx("bar.sync 1, 64;"), "named_barrier(");
   has(translate_ptx("bar.sync 0;"), "__syncthreads();");
   has(translate_ptx("fence.proxy.async.shared::cta;"), "fence_proxy();");
@@ -303,12 +316,22 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   has(translate_ptx(
           "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"),
       "bulk_copy_to_peer(");
+  has(translate_ptx(
+          "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], "
+          "[%1], %2, [%3];"),
+      "bulk_reduce_to_peer(::klab::simt::BulkReduce::add, ::klab::simt::BulkType::u32, ");
+  has(translate_ptx(
+          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32 [%0], %1, "
+          "[%2];"),
+      "reduce_async(::klab::simt::BulkReduce::min, ::klab::simt::BulkType::s32, ");
   has(translate_ptx("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [%0], [%1], %2;"),
       "BulkReduce::add, ::klab::simt::BulkType::bf16, ");
   has(translate_ptx(
           "cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile.bulk_group [%0, {%1, %2}], [%3];"),
       "tensor_reduce(::klab::simt::BulkReduce::max, ");
   has(translate_ptx("red.global.add.noftz.bf16x2 [%0], %1;"), "atomic_bfloat162(static_cast<unsigned*>(");
+  has(translate_ptx("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};"),
+      "add_halves(reinterpret_cast<void*>(");
   has(translate_ptx("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;"),
       "MapField::global_dim, ");
   has(translate_ptx("griddepcontrol.wait;"), "wait_for_launch_before();");
@@ -334,13 +357,14 @@ TEST(Ptx, NamesUnknownInstructions) {
       "");
   EXPECT_NE(
       refused("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, "
+              "{%2, %3, %4, %5}], [%6], {%7};"),
+      "");
+  EXPECT_NE(
+      refused("cp.async.bulk.tensor.4d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [%0], [%1, "
               "{%2, %3, %4, %5}], [%6], {%7, %8};"),
       "");
   EXPECT_NE(refused("mbarrier.init.shared::cluster.b64 [%0], %1;"), "");
-  EXPECT_NE(
-      refused("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], "
-              "[%1], %2, [%3];"),
-      "");
+  EXPECT_NE(refused("mbarrier.arrive_drop.noComplete.shared::cta.b64 %0, [%1], 1;"), "");
   EXPECT_NE(refused("tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;"), "");
   EXPECT_EQ(refused("add.rz.f32 %0, %1, %2;"), "add.rz.f32 %0, %1, %2");
   EXPECT_NE(refused("mov.u32 %0, %envreg3;"), "");
@@ -359,6 +383,11 @@ TEST(Options, MatchNvcc) {
   ASSERT_EQ(o.inputs.size(), 2U);
   EXPECT_TRUE(o.inputs[0].cuda && !o.inputs[1].cuda);
   EXPECT_EQ(o.architecture, 860);
+  EXPECT_FALSE(o.all_features);
+  EXPECT_TRUE(parse_options({"a.cu"}).all_features);
+  EXPECT_TRUE(parse_options({"-gencode", "arch=compute_90a,code=sm_90a", "a.cu"}).all_features);
+  EXPECT_TRUE(parse_options({"-arch=sm_90a", "-gencode=arch=compute_80,code=sm_80", "a.cu"}).all_features);
+  EXPECT_FALSE(parse_options({"-arch=sm_90", "a.cu"}).all_features);
   EXPECT_EQ(o.preprocess, (std::vector<std::string>{"-Idir", "-DX=1"}));
   EXPECT_EQ(o.host, (std::vector<std::string>{"-fPIC", "-Wall"}));
   EXPECT_EQ(o.link, (std::vector<std::string>{"-lm", "x.o"}));

@@ -99,6 +99,9 @@ TEST(Hopper, FaultsOfAPipelineAreFound) {
       {Fault::releases_twice, {{Kind::shared_race, ""}, {Kind::deadlock, ""}, {Kind::missing_wait, ""}}},
       {Fault::two_producers, {{Kind::deadlock, "1 of 2 arrivals"}}},
       {Fault::wrong_swizzle, {{Kind::in_flight, "a swizzle of 64 bytes, and the copy of line"}}},
+      {Fault::wrong_stride,
+       {{Kind::in_flight,
+         "rows 0, 8, 16, 24 lie at 0, 1024, 2048, 3072, and are read at 0, 512, 1024, 1536"}}},
       {Fault::no_fence, {{Kind::in_flight, "needs a wgmma.fence"}}},
       {Fault::no_wait_group, {{Kind::in_flight, "never waited for"}}},
       {Fault::sums_written, {{Kind::in_flight, "was written while"}}},
@@ -293,7 +296,30 @@ TEST(Hopper, TensorMapsAreRefusedAsTheDriverRefusesThem) {
   broken(t.rank, 6, "tensorRank is 6");
   broken(t.address, static_cast<void*>(memory + 1), "globalAddress");
   broken(t.interleave, CU_TENSOR_MAP_INTERLEAVE_16B, "interleave");
+  t.type = CU_TENSOR_MAP_DATA_TYPE_INT32;
+  broken(t.fill, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA, "oobFill is NaN");
+  t.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   EXPECT_EQ(rule(), "");
+  // Pixels: 64 x 16 of 4 channels each.
+  sizes[0] = 4, sizes[1] = 64, sizes[2] = 16, strides[0] = 16, strides[1] = 1024;
+  t.rank = 3;
+  int lower[] = {-1}, upper[] = {-1};
+  simt::TensorPixels pixels{lower, upper, 4, 16};
+  const auto pixel_rule = [&] { return simt::encode_im2col(&map, t, pixels); };
+  EXPECT_EQ(pixel_rule(), "");
+  pixels.channels = 3;
+  EXPECT_NE(pixel_rule().find("channelsPerPixel is 3 elements of 4 bytes"), std::string::npos)
+      << pixel_rule();
+  pixels.channels = 4;
+  pixels.pixels = 1025;
+  EXPECT_NE(pixel_rule().find("pixelsPerColumn is 1025"), std::string::npos) << pixel_rule();
+  pixels.pixels = 16;
+  lower[0] = 1 << 15;
+  EXPECT_NE(pixel_rule().find("pixelBoxLowerCorner[0] is 32768"), std::string::npos) << pixel_rule();
+  lower[0] = 8, upper[0] = -57;
+  EXPECT_NE(pixel_rule().find("no pixel in dimension 1"), std::string::npos) << pixel_rule();
+  t.rank = 2;
+  EXPECT_NE(pixel_rule().find("must be 3 to 5"), std::string::npos) << pixel_rule();
 }
 
 }  // namespace

@@ -161,6 +161,28 @@ assert len(some) == 8 * 8 and len(overlapped) == 8 * 7, (len(some), len(overlapp
 for r in overlapped[:8]:
     assert [s for s in steps if s["what"] == "shared memory" and s["warp"] == r["warp"] and int(r["commit"]) <= int(s["begin"]) < int(r["end"])], r
 P
+# The same steps as a trace file: a track for each warp, spans that do not overlap, copies that begin and end.
+code 0 "$klab" trace matmul.cuda.07_async_copies --shape 64,64,64 --no-compiled --perfetto "$work/steps.json"
+has "$work/out" "Steps as a trace file:"
+python3 - "$work" <<'P' || fail "the trace file is not what it should be"
+import csv, glob, json, sys
+work = sys.argv[1]
+events = json.load(open(work + "/steps.json"))["traceEvents"]
+tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+assert "warp 0" in tracks.values() and all(e["args"]["name"].endswith(", block 0") for e in events if e["name"] == "process_name")
+ends = {}
+for e in events:
+    if e["ph"] == "X":
+        assert e["ts"] >= ends.get((e["pid"], e["tid"]), 0), e
+        ends[(e["pid"], e["tid"])] = e["ts"] + e["dur"]
+assert len(ends) == len(tracks) and {e["cat"] for e in events if e["ph"] == "X"} >= {"issues copies", "shared memory", "global memory"}
+begun = {e["id"]: e for e in events if e["ph"] == "b"}
+ended = {e["id"]: e for e in events if e["ph"] == "e"}
+(steps,) = glob.glob(work + "/ahead/steps_*.csv")
+rows = [r for r in csv.DictReader(open(steps)) if r["what"] == "in flight: cp.async"]
+assert begun.keys() == ended.keys() and len(begun) == len(rows) == 64, (len(begun), len(rows))
+assert sorted((e["ts"], ended[k]["ts"]) for k, e in begun.items()) == sorted((int(r["begin"]), int(r["end"])) for r in rows)
+P
 code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --pictures "$work/tile" --html "$work/page.html"
 has "$work/out" "Pictures in"
 has "$work/out" "banks_line_"
@@ -171,6 +193,8 @@ refused "klab trace is for CUDA variants" "$klab" trace transpose.cpu.01_naive -
 refused "cannot be made" "$klab" trace transpose.cuda.01_naive --pictures /proc/pictures
 refused "is too large to draw" "$klab" trace matmul.cuda.01_naive --shape 4096,4096,4096 --pictures "$work/none"
 refused "is a program" "$klab" trace "$work/none.cu" --pictures "$work/none"
+refused "is too large to draw" "$klab" trace matmul.cuda.01_naive --shape 4096,4096,4096 --perfetto "$work/none"
+refused "cannot" "$klab" trace transpose.cuda.01_naive --shape 64,64 --perfetto /proc/steps.json
 echo text >"$work/file"
 refused "$work/file" "$klab" trace transpose.cuda.01_naive --pictures "$work/file"
 [[ ! -e $work/none ]] || fail "a refused call made a folder"

@@ -50,6 +50,7 @@ struct Options {
   std::vector<int64_t> shape;
   std::string html;
   std::string pictures;  // folder
+  std::string perfetto;  // file
   std::string gpu, on;
   std::string counters;  // file of a GPU's counters to compare with
   bool metrics = false;
@@ -57,6 +58,7 @@ struct Options {
   bool json = false;
   bool no_compiled = false;
   bool stop_at_first = false;
+  bool records() const { return !pictures.empty() || !perfetto.empty(); }
 };
 
 /// Finds a variant by id, or by an unambiguous part after the op: "transpose.cuda.02".
@@ -162,7 +164,7 @@ int of_several(const Options& o) {
     throw std::invalid_argument("one variant at a time: " + o.names[1] +
                                 " is one too many (--on-gpu and --metrics take several)");
   if (!o.shape.empty()) throw std::invalid_argument("--shape is for one variant");
-  if (!o.pictures.empty()) throw std::invalid_argument("--pictures is for one variant");
+  if (o.records()) throw std::invalid_argument("--pictures and --perfetto are for one variant");
   if (o.metrics) {
     fmt::print("{}\n", fmt::join(all_metrics(), ","));
     return exit_ok;
@@ -194,10 +196,10 @@ double share_of(const std::string& text) {
 }
 
 int trace_program(const Options& o) {
-  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty() || !o.on.empty() ||
-      !o.pictures.empty())
+  if (o.on_gpu || o.metrics || !o.counters.empty() || !o.shape.empty() || !o.on.empty() || o.records())
     throw std::invalid_argument(
-        "--shape, --metrics, --counters, --pictures, --on and --on-gpu are for klab's variants; " +
+        "--shape, --metrics, --counters, --pictures, --perfetto, --on and --on-gpu are for klab's "
+        "variants; " +
         o.names[0] + " is a program");
   ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
   p.compiled = !o.no_compiled;
@@ -239,11 +241,11 @@ struct Drawn {
 /// Starts a recording where one is asked for. For a page alone, a shape that is too large is no error: `why_not` says so.
 void record(const Options& o, const LabOp& op, ShapeView shape, std::optional<simt::Recording>& recording,
             std::string& why_not) {
-  if (o.pictures.empty() && o.html.empty()) return;
+  if (!o.records() && o.html.empty()) return;
   try {
     require_recordable(op, shape);
   } catch (const std::exception& error) {
-    if (!o.pictures.empty()) throw;
+    if (o.records()) throw;
     why_not = error.what();
     return;
   }
@@ -315,12 +317,17 @@ int run(Options o) {
                       ? pictures_html(d.pictures, d.left_out)
                       : fmt::format("<p class=\"note\">No pictures: {}.</p>\n", escaped(why_no_pictures));
   if (!o.pictures.empty()) write_pictures(d.pictures, o.pictures);
+  if (!o.perfetto.empty())
+    write_file(o.perfetto, perfetto_trace({.op = &op, .run = &view.run, .recording = &*recording}));
   if (!o.html.empty()) write_file(o.html, trace_html(view));
   if (o.json)
     fmt::print("{}\n", with_schema("trace", trace_json(view)).dump(2));
   else
     fmt::print("{}", trace_text(view));
   if (!o.pictures.empty() && !o.json) fmt::print("{}", pictures_text(o, d));
+  if (!o.perfetto.empty() && !o.json)
+    fmt::print("{} {} (ui.perfetto.dev opens it; a step is a microsecond there)\n",
+               inked("Steps as a trace file:", Ink::bold), o.perfetto);
   if (!o.html.empty() && !o.json) fmt::print("{} {}\n", inked("The same as a page:", Ink::bold), o.html);
   return view.run.findings.empty() && view.run.error.empty() ? exit_ok : exit_failed;
 }
@@ -369,6 +376,10 @@ KLAB_COMMAND(
            "--pictures", o->pictures,
            "write pictures (SVG) and what they show (CSV) to this folder: sectors of arrays, banks, steps of "
            "warps, active lanes");
+       auto* perfetto =
+           app.add_option("--perfetto", o->perfetto,
+                          "write steps of warps, phases of barriers and copies in flight to this "
+                          "file, for Perfetto");
        auto* gpu =
            app.add_option("--gpu", o->gpu, "whose limits hold: h100 (default), a100, 3090, 4090, ...");
        app.add_option("--on", o->on,
@@ -378,15 +389,18 @@ KLAB_COMMAND(
                   "percent of a multiprocessor's shared memory that occupancy is reckoned with (100)");
        auto* metrics = app.add_flag("--metrics", o->metrics,
                                     "print Nsight Compute's names of what is counted, and nothing else")
-                           ->excludes(pictures);
+                           ->excludes(pictures)
+                           ->excludes(perfetto);
        auto* on_gpu = app.add_flag("--on-gpu", o->on_gpu,
                                    "make the same call once on a GPU, uncounted, for a profiler to watch")
-                          ->excludes(pictures);
+                          ->excludes(pictures)
+                          ->excludes(perfetto);
        app.add_option("--counters", o->counters,
                       "compare with what ncu --csv wrote of that call to this file")
            ->excludes(metrics)
            ->excludes(on_gpu)
-           ->excludes(pictures);
+           ->excludes(pictures)
+           ->excludes(perfetto);
        on_gpu->excludes(metrics);
        add_json(app, o->json,
                 {{"trace", "VARIANT"},

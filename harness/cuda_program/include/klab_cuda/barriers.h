@@ -4,6 +4,8 @@
 
 #include <klab_cuda/copies.h>
 
+#include "harness/simt/async_api.h"
+
 // If a program also includes a toolkit's libcu++, both must share the scope enumeration.
 #if __has_include(<cuda/std/__atomic/scopes.h>)
 #include <cuda/atomic>
@@ -93,6 +95,11 @@ class alignas(8) barrier<scope, klab_details::NoCompletion> {
   }
   /// Returns the address of the barrier's state.
   KLAB_SIMT_INLINE uint64_t* klab_word() { return &word_; }
+  /// Arrives `count` times, at a phase that also waits for `bytes` of copies.
+  KLAB_SIMT_INLINE arrival_token klab_arrive_tx(ptrdiff_t count, ptrdiff_t bytes, const char* file,
+                                                int line) {
+    return arrival_token(klab::program::phase_arrive_tx(&word_, unsigned(count), bytes, file, line));
+  }
 
  private:
   uint64_t word_;
@@ -109,14 +116,14 @@ class barrier {
   barrier() = default;
   explicit barrier(ptrdiff_t expected, Completion completion = Completion(), KLAB_SIMT_HERE)
       : completion_(completion) {
-    klab::program::phases_begin(word(), unsigned(expected), file, line);
+    klab::program::phases_begin(word(), unsigned(expected), file, line, true);
   }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
   friend KLAB_SIMT_INLINE void init(barrier* b, ptrdiff_t expected, Completion completion = Completion(),
                                     KLAB_SIMT_HERE) {
     new (&b->completion_) Completion(completion);
-    klab::program::phases_begin(b->word(), unsigned(expected), file, line);
+    klab::program::phases_begin(b->word(), unsigned(expected), file, line, true);
   }
   static constexpr ptrdiff_t max() { return klab::program::kMostArrivals; }
 
@@ -146,12 +153,11 @@ enum class async_contract_fulfillment { none, async };
 namespace klab_details {
 template <class G, class T, class Size>
 KLAB_SIMT_INLINE async_contract_fulfillment copy_for_phase(const G& group, T* to, const T* from, Size bytes,
-                                                           uint64_t* word) {
+                                                           uint64_t* word, const char* file, int line) {
   constexpr size_t alignment = klab::program::known_alignment<T, Size>();
   klab::program::copy_of_known_alignment<alignment>(
-      group, to, from,
-      size_t(bytes), [word](char* t, const char* f, unsigned n) __attribute__((always_inline)) {
-        klab::program::phase_copy(word, t, f, n);
+      group, to, from, size_t(bytes), [=](char* t, const char* f, unsigned n) __attribute__((always_inline)) {
+        klab::program::phase_copy(word, t, f, n, file, line);
       });
   return async_contract_fulfillment::async;
 }
@@ -159,29 +165,63 @@ KLAB_SIMT_INLINE async_contract_fulfillment copy_for_phase(const G& group, T* to
 
 template <class G, class T, class Size, thread_scope scope, class Completion>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(const G& group, T* to, const T* from, Size bytes,
-                                                         barrier<scope, Completion>& b) {
-  return klab_details::copy_for_phase(group, to, from, bytes, b.klab_word());
+                                                         barrier<scope, Completion>& b, KLAB_SIMT_HERE) {
+  return klab_details::copy_for_phase(group, to, from, bytes, b.klab_word(), file, line);
 }
 template <class G, class Size, thread_scope scope, class Completion>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(const G& group, void* to, const void* from,
-                                                         Size bytes, barrier<scope, Completion>& b) {
-  return klab_details::copy_for_phase(group, to, from, bytes, b.klab_word());
+                                                         Size bytes, barrier<scope, Completion>& b,
+                                                         KLAB_SIMT_HERE) {
+  return klab_details::copy_for_phase(group, to, from, bytes, b.klab_word(), file, line);
 }
 template <class T, class Size, thread_scope scope, class Completion>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(T* to, const T* from, Size bytes,
-                                                         barrier<scope, Completion>& b) {
-  return klab_details::copy_for_phase(klab::program::OneThread{}, to, from, bytes, b.klab_word());
+                                                         barrier<scope, Completion>& b, KLAB_SIMT_HERE) {
+  return klab_details::copy_for_phase(klab::program::OneThread{}, to, from, bytes, b.klab_word(), file, line);
 }
 template <class Size, thread_scope scope, class Completion>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(void* to, const void* from, Size bytes,
-                                                         barrier<scope, Completion>& b) {
-  return klab_details::copy_for_phase(klab::program::OneThread{}, to, from, bytes, b.klab_word());
+                                                         barrier<scope, Completion>& b, KLAB_SIMT_HERE) {
+  return klab_details::copy_for_phase(klab::program::OneThread{}, to, from, bytes, b.klab_word(), file, line);
 }
+
+namespace klab_details {
+/// `yes` exists in programs that use the functions below with a barrier of type T: as a part of a template it is made only there.
+template <class T>
+struct HandsOut {
+  static const bool yes;
+};
+template <class T>
+const bool HandsOut<T>::yes = klab::program::barriers_are_handed_out();
+}  // namespace klab_details
 
 namespace device {
 template <thread_scope scope, class Completion>
 KLAB_SIMT_INLINE uint64_t* barrier_native_handle(barrier<scope, Completion>& b) {
+  static_cast<void>(&klab_details::HandsOut<barrier<scope, Completion>>::yes);
   return b.klab_word();
+}
+/// Arrives, and makes the phase wait for `bytes` of copies (libcu++, "cuda::device::barrier_arrive_tx").
+template <thread_scope scope>
+[[nodiscard]] KLAB_SIMT_INLINE typename barrier<scope>::arrival_token barrier_arrive_tx(barrier<scope>& b,
+                                                                                        ptrdiff_t count,
+                                                                                        ptrdiff_t bytes,
+                                                                                        KLAB_SIMT_HERE) {
+  (void)barrier_native_handle(b);
+  return b.klab_arrive_tx(count, bytes, file, line);
+}
+template <thread_scope scope>
+KLAB_SIMT_INLINE void barrier_expect_tx(barrier<scope>& b, ptrdiff_t bytes, KLAB_SIMT_HERE) {
+  klab::simt::mbarrier_transact(barrier_native_handle(b), bytes, file, line);
+}
+/// Copies in bulk from global to shared memory; the bytes are completed on the barrier.
+template <class T, size_t alignment, thread_scope scope>
+KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async_tx(T* to, const T* from,
+                                                            aligned_size_t<alignment> bytes,
+                                                            barrier<scope>& b, KLAB_SIMT_HERE) {
+  static_assert(alignment >= 16, "memcpy_async_tx needs addresses and a size that are multiples of 16");
+  klab::simt::bulk_load(to, from, uint32_t(size_t(bytes)), barrier_native_handle(b), file, line);
+  return async_contract_fulfillment::async;
 }
 }  // namespace device
 

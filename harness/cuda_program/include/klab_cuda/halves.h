@@ -43,6 +43,10 @@ using nv_bfloat162 = __nv_bfloat162;
   KLAB_SIMT_INLINE H2 __hne2(H2 a, H2 b) {                                                     \
     return {H(float(a.x) != float(b.x)), H(float(a.y) != float(b.y))};                         \
   }                                                                                            \
+  /* Not templates, so that the value may be one that converts, such as a float. */            \
+  KLAB_SIMT_INLINE void __stcg(H* p, H x) { *p = x; }                                          \
+  KLAB_SIMT_INLINE void __stcs(H* p, H x) { *p = x; }                                          \
+  KLAB_SIMT_INLINE void __stwt(H* p, H x) { *p = x; }                                          \
   KLAB_SIMT_INLINE bool __hbeq2(H2 a, H2 b) { return __heq(a.x, b.x) && __heq(a.y, b.y); }     \
   KLAB_SIMT_INLINE bool __hbgt2(H2 a, H2 b) { return __hgt(a.x, b.x) && __hgt(a.y, b.y); }     \
   KLAB_SIMT_INLINE bool __hblt2(H2 a, H2 b) { return __hlt(a.x, b.x) && __hlt(a.y, b.y); }     \

@@ -173,7 +173,7 @@ KLAB_SIMT_INLINE void pipeline_producer_commit(pipeline<thread_scope_thread>&, b
 namespace klab_details {
 template <class G, class T, class Size, thread_scope scope>
 KLAB_SIMT_INLINE async_contract_fulfillment copy_for_stage(const G& group, T* to, const T* from, Size bytes,
-                                                           pipeline<scope>& p) {
+                                                           pipeline<scope>& p, const char* file, int line) {
   if constexpr (scope == thread_scope_thread) {
     constexpr size_t alignment = klab::program::known_alignment<T, Size>();
     klab::program::copy_of_known_alignment<alignment>(
@@ -182,30 +182,30 @@ KLAB_SIMT_INLINE async_contract_fulfillment copy_for_stage(const G& group, T* to
             __attribute__((always_inline)) { klab::simt::copy_async(t, f, n, n); });
     return async_contract_fulfillment::async;
   } else {
-    return copy_for_phase(group, to, from, bytes, p.klab_word());
+    return copy_for_phase(group, to, from, bytes, p.klab_word(), file, line);
   }
 }
 }  // namespace klab_details
 
 template <class G, class T, class Size, thread_scope scope>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(const G& group, T* to, const T* from, Size bytes,
-                                                         pipeline<scope>& p) {
-  return klab_details::copy_for_stage(group, to, from, bytes, p);
+                                                         pipeline<scope>& p, KLAB_SIMT_HERE) {
+  return klab_details::copy_for_stage(group, to, from, bytes, p, file, line);
 }
 template <class G, class Size, thread_scope scope>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(const G& group, void* to, const void* from,
-                                                         Size bytes, pipeline<scope>& p) {
-  return klab_details::copy_for_stage(group, to, from, bytes, p);
+                                                         Size bytes, pipeline<scope>& p, KLAB_SIMT_HERE) {
+  return klab_details::copy_for_stage(group, to, from, bytes, p, file, line);
 }
 template <class T, class Size, thread_scope scope>
-KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(T* to, const T* from, Size bytes,
-                                                         pipeline<scope>& p) {
-  return klab_details::copy_for_stage(klab::program::OneThread{}, to, from, bytes, p);
+KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(T* to, const T* from, Size bytes, pipeline<scope>& p,
+                                                         KLAB_SIMT_HERE) {
+  return klab_details::copy_for_stage(klab::program::OneThread{}, to, from, bytes, p, file, line);
 }
 template <class Size, thread_scope scope>
 KLAB_SIMT_INLINE async_contract_fulfillment memcpy_async(void* to, const void* from, Size bytes,
-                                                         pipeline<scope>& p) {
-  return klab_details::copy_for_stage(klab::program::OneThread{}, to, from, bytes, p);
+                                                         pipeline<scope>& p, KLAB_SIMT_HERE) {
+  return klab_details::copy_for_stage(klab::program::OneThread{}, to, from, bytes, p, file, line);
 }
 
 KLAB_CUDA_NAMESPACE_END

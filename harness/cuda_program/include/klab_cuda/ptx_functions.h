@@ -1,11 +1,15 @@
 // cuda::ptx (libcu++, "PTX Instructions"): functions for instructions of Hopper, with tags for their semantics, scopes and spaces.
-// Semantics and scopes have no effect: arrivals release and waits acquire.
+// Semantics and scopes have no effect: arrivals release and waits acquire. Functions for tensor maps are in ptx_tensor_maps.h.
 #pragma once
 
 #include <stdint.h>
 
 #include <klab_cuda/barriers.h>
 #include <klab_cuda/ptx.h>
+#include <klab_cuda/ptx_registers.h>
+
+struct __half;
+struct __nv_bfloat16;
 
 namespace cuda {
 namespace ptx {
@@ -54,6 +58,8 @@ inline constexpr op_t<klab::simt::BulkReduce::bit_xor> op_xor_op{};
 
 template <int n>
 struct n32_t {};
+template <int n>
+inline constexpr n32_t<n> n32{};
 
 // Barriers in shared memory.
 
@@ -88,6 +94,17 @@ KLAB_SIMT_INLINE void mbarrier_expect_tx(sem_t<sem>, scope_t<scope>, Space, uint
                                          KLAB_SIMT_HERE) {
   klab::simt::mbarrier_transact(barrier, bytes, file, line);
 }
+/// mbarrier.arrive.noComplete: must not be the last arrival of the phase.
+KLAB_SIMT_INLINE uint64_t mbarrier_arrive_no_complete(uint64_t* barrier, const uint32_t& count,
+                                                      KLAB_SIMT_HERE) {
+  return klab::simt::mbarrier_arrive(barrier, count, klab::simt::Arrival::no_complete, 0, file, line);
+}
+KLAB_SIMT_INLINE void cp_async_mbarrier_arrive(uint64_t* barrier, KLAB_SIMT_HERE) {
+  klab::simt::mbarrier_follows_copies(barrier, false, file, line);
+}
+KLAB_SIMT_INLINE void cp_async_mbarrier_arrive_noinc(uint64_t* barrier, KLAB_SIMT_HERE) {
+  klab::simt::mbarrier_follows_copies(barrier, true, file, line);
+}
 #define KLAB_PTX_WAIT(name, function, Type)                                                    \
   KLAB_SIMT_INLINE bool name(uint64_t* barrier, const Type& phase, KLAB_SIMT_HERE) {           \
     return klab::simt::function(barrier, phase, file, line);                                   \
@@ -97,10 +114,22 @@ KLAB_SIMT_INLINE void mbarrier_expect_tx(sem_t<sem>, scope_t<scope>, Space, uint
                              KLAB_SIMT_HERE) {                                                 \
     return klab::simt::function(barrier, phase, file, line);                                   \
   }
+/// The same with a limit of the time to wait, which has no effect.
+#define KLAB_PTX_TRY_WAIT(name, function, Type)                                                       \
+  KLAB_PTX_WAIT(name, function, Type)                                                                 \
+  KLAB_SIMT_INLINE bool name(uint64_t* barrier, const Type& phase, const uint32_t&, KLAB_SIMT_HERE) { \
+    return klab::simt::function(barrier, phase, file, line);                                          \
+  }                                                                                                   \
+  template <int sem, int scope>                                                                       \
+  KLAB_SIMT_INLINE bool name(sem_t<sem>, scope_t<scope>, uint64_t* barrier, const Type& phase,        \
+                             const uint32_t&, KLAB_SIMT_HERE) {                                       \
+    return klab::simt::function(barrier, phase, file, line);                                          \
+  }
 KLAB_PTX_WAIT(mbarrier_test_wait, mbarrier_wait, uint64_t)
-KLAB_PTX_WAIT(mbarrier_try_wait, mbarrier_wait, uint64_t)
 KLAB_PTX_WAIT(mbarrier_test_wait_parity, mbarrier_wait_parity, uint32_t)
-KLAB_PTX_WAIT(mbarrier_try_wait_parity, mbarrier_wait_parity, uint32_t)
+KLAB_PTX_TRY_WAIT(mbarrier_try_wait, mbarrier_wait, uint64_t)
+KLAB_PTX_TRY_WAIT(mbarrier_try_wait_parity, mbarrier_wait_parity, uint32_t)
+#undef KLAB_PTX_TRY_WAIT
 #undef KLAB_PTX_WAIT
 
 // Copies in bulk, and of tensor boxes.
@@ -154,12 +183,28 @@ KLAB_SIMT_INLINE void cp_reduce_async_bulk_tensor(space_global_t, space_shared_t
                                              const T* from, uint32_t bytes, KLAB_SIMT_HERE) {  \
     klab::simt::bulk_reduce(how, klab::simt::BulkType::type, to, from, bytes, file, line);     \
   }
-KLAB_PTX_REDUCE(int32_t, s32)
-KLAB_PTX_REDUCE(uint32_t, u32)
-KLAB_PTX_REDUCE(int64_t, s64)
-KLAB_PTX_REDUCE(uint64_t, u64)
+/// Also in shared memory of a block of the cluster, from memory and from a register (red.async).
+#define KLAB_PTX_REDUCE_INTEGERS(T, type)                                                                   \
+  KLAB_PTX_REDUCE(T, type)                                                                                  \
+  template <klab::simt::BulkReduce how>                                                                     \
+  KLAB_SIMT_INLINE void cp_reduce_async_bulk(space_cluster_t, space_shared_t, op_t<how>, T* to,             \
+                                             const T* from, uint32_t bytes, uint64_t* barrier,              \
+                                             KLAB_SIMT_HERE) {                                              \
+    klab::simt::bulk_reduce_to_peer(how, klab::simt::BulkType::type, to, from, bytes, barrier, file, line); \
+  }                                                                                                         \
+  template <klab::simt::BulkReduce how>                                                                     \
+  KLAB_SIMT_INLINE void red_async(op_t<how>, T* to, const T& value, uint64_t* barrier, KLAB_SIMT_HERE) {    \
+    klab::simt::reduce_async(how, klab::simt::BulkType::type, to, &value, sizeof(T), barrier, file, line);  \
+  }
+KLAB_PTX_REDUCE_INTEGERS(int32_t, s32)
+KLAB_PTX_REDUCE_INTEGERS(uint32_t, u32)
+KLAB_PTX_REDUCE_INTEGERS(int64_t, s64)
+KLAB_PTX_REDUCE_INTEGERS(uint64_t, u64)
 KLAB_PTX_REDUCE(float, f32)
 KLAB_PTX_REDUCE(double, f64)
+KLAB_PTX_REDUCE(__half, f16)
+KLAB_PTX_REDUCE(__nv_bfloat16, bf16)
+#undef KLAB_PTX_REDUCE_INTEGERS
 #undef KLAB_PTX_REDUCE
 KLAB_SIMT_INLINE void cp_async_bulk_commit_group() { klab::simt::bulk_commit(); }
 template <int n>
@@ -179,6 +224,22 @@ KLAB_SIMT_INLINE void fence_proxy_async(Space) {
   klab::simt::fence_proxy();
 }
 KLAB_SIMT_INLINE void fence_mbarrier_init(sem_release_t, scope_cluster_t) {}
+KLAB_SIMT_INLINE void fence_proxy_alias() {}
+/// fence.proxy.async::generic.acquire and .release .sync_restrict
+KLAB_SIMT_INLINE void fence_proxy_async_generic_sync_restrict(sem_acquire_t, space_cluster_t,
+                                                              scope_cluster_t) {
+  klab::simt::fence_proxy();
+}
+KLAB_SIMT_INLINE void fence_proxy_async_generic_sync_restrict(sem_release_t, space_shared_t,
+                                                              scope_cluster_t) {
+  klab::simt::fence_proxy();
+}
+KLAB_SIMT_INLINE void fence_sync_restrict(sem_acquire_t, space_cluster_t, scope_cluster_t) {
+  klab::simt::fence(true);
+}
+KLAB_SIMT_INLINE void fence_sync_restrict(sem_release_t, space_shared_t, scope_cluster_t) {
+  klab::simt::fence(true);
+}
 template <int sem>
 KLAB_SIMT_INLINE void fence(sem_t<sem>, scope_cta_t) {
   klab::simt::fence(false);
@@ -211,9 +272,7 @@ KLAB_SIMT_INLINE void st_async(T* to, const T (&values)[n], uint64_t* barrier, K
   static_assert(n == 2 || n == 4, "st.async stores 1, 2 or 4 values");
   klab::simt::store_async(to, &values, sizeof values, barrier, file, line);
 }
-KLAB_SIMT_INLINE uint32_t get_sreg_cluster_ctarank() { return klab::simt::cluster_rank(); }
-KLAB_SIMT_INLINE uint32_t get_sreg_cluster_nctarank() { return klab::simt::cluster_blocks(); }
-KLAB_SIMT_INLINE uint32_t get_sreg_laneid() { return klab::simt::lane_index(); }
+KLAB_SIMT_INLINE void trap(KLAB_SIMT_HERE) { klab::simt::trap(file, line); }
 
 }  // namespace ptx
 }  // namespace cuda

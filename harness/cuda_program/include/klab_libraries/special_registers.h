@@ -9,11 +9,10 @@
 
 namespace cuda {
 namespace ptx {
+#ifndef KLAB_CUDA_PTX  // which has them
 #define KLAB_CUDA_REGISTER(name, value) \
   KLAB_SIMT_INLINE ::cuda::std::uint32_t get_sreg_##name() { return value; }
-#ifndef KLAB_CUDA_PTX  // which has it
 KLAB_CUDA_REGISTER(laneid, klab::simt::lane_index())
-#endif
 KLAB_CUDA_REGISTER(lanemask_lt, (1u << klab::simt::lane_index()) - 1)
 KLAB_CUDA_REGISTER(lanemask_le, (2u << klab::simt::lane_index()) - 1)
 KLAB_CUDA_REGISTER(lanemask_eq, 1u << klab::simt::lane_index())
@@ -34,6 +33,7 @@ KLAB_CUDA_REGISTER(nctaid_x, gridDim.x)
 KLAB_CUDA_REGISTER(nctaid_y, gridDim.y)
 KLAB_CUDA_REGISTER(nctaid_z, gridDim.z)
 #undef KLAB_CUDA_REGISTER
+#endif
 #define KLAB_CUDA_NOT_KNOWN(name)                                            \
   template <class... T>                                                      \
   KLAB_SIMT_INLINE bool name(T...) {                                         \
