@@ -27,6 +27,7 @@
 #include "harness/check/work_notes.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/entered.h"
+#include "harness/core/kept_mappings.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
@@ -509,6 +510,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     if (nobody_fits(progress, shapes[turn])) continue;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
+  const KeptMappings mappings;
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
     ShapeCheck one(
         op, shapes[turn], options, turn, share, turn >= usual ? ShapeKind::beyond : ShapeKind::usual,
