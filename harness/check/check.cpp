@@ -25,6 +25,7 @@
 #include "harness/check/thread_watch.h"
 #include "harness/check/turns.h"
 #include "harness/check/work_notes.h"
+#include "harness/check/unwatched_lines.h"
 #include "harness/gpu/gpu.h"
 #include "harness/simt/entered.h"
 #include "harness/core/kept_mappings.h"
@@ -80,6 +81,8 @@ struct Progress {
   const Variant* variant;
   CheckResult result;
   std::vector<BiasTally> bias;             // one an output; backward ops only
+  std::vector<int64_t> watchable;  // the most expensive one that several divided and that can be watched
+  bool one_wrote = false;          // at the shape that was watched: its work was not divided after all
   double spent = 0;                        // by the host executor
   double spent_beyond = 0;                 // the same at shapes beyond what is usual
   double expected = 0;                     // of one run at the present one of these
@@ -91,7 +94,7 @@ struct Progress {
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
   DividedShape divided_place;
-  double largest_work = -1;
+  double largest_work = -1, watchable_work = 0;
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -205,9 +208,11 @@ class ShapeCheck {
     trial.with_threads(kThreadsWatched);
     if (!supports(form, kThreadsWatched)) return;
     if (auto failure = trial.race(givens_.front()))
-      progress.result.failures.push_back(std::move(*failure));
-    else
-      progress.result.note = "threads watched, no race";
+      return progress.result.failures.push_back(std::move(*failure));
+    progress.one_wrote = trial.writers() < 2;
+    progress.result.note = progress.one_wrote ? "its threads were not watched: one of them wrote everything"
+                           : trial.all_watched() ? "threads watched, no race"
+                                                 : "threads watched, no race: of a part of what they touch";
   }
 
   void check(Progress& progress) {
@@ -410,6 +415,10 @@ class ShapeCheck {
     return failure;
   }
 
+    if (seen > 1 && work_ > progress.watchable_work && work_ <= kThreadsWatchedBelow) {
+      progress.watchable.assign(shape_.begin(), shape_.end());
+      progress.watchable_work = work_;
+    }
   // Outputs on random inputs as a whole; of backward ops as gradients.
   std::optional<Failure> judge_whole(const Trial::Outcome& outcome, const Given& given, Progress& progress,
                                      bool again) {
@@ -464,15 +473,12 @@ bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
   return true;
 }
 
-/// "no watched run entered a branch in line 31, 47", with the first few of them, or "".
-std::string unwatched_lines(const Variant& variant) {
-  constexpr size_t kNamed = 6;
-  const std::vector<int> lines = simt::lines_not_entered(variant.file);
-  std::string list;
-  for (const int line : std::span(lines).first(std::min(lines.size(), kNamed)))
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", line);
-  if (lines.size() > kNamed) list += fmt::format(" and {} more", lines.size() - kNamed);
-  return list.empty() ? "" : "no watched run entered a branch in line " + list;
+// The most expensive shapes of variants that woke a team at the cheapest one, without anything to do for a second thread.
+std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_to_watch(std::vector<Progress>& progress) {
+  std::map<std::vector<int64_t>, std::vector<Progress*>> list;
+  for (Progress& p : progress)
+    if (p.one_wrote && p.result.failures.empty() && p.watchable != p.divided) list[p.watchable].push_back(&p);
+  return list;
 }
 
 // Variants that divide their work at the same shape are checked together there.
@@ -536,9 +542,10 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
         note_work("");
       }
   }
-  if (!options.quick && uses(Detector::numbers_of_threads))
-    for (const auto& [shape, some] : shapes_for_threads(progress)) {
-      if (stop()) break;  // however late it is: what is wrong with threads shows nowhere else
+  // However late it is: what is wrong with threads shows nowhere else.
+  const auto check_threads = [&](const auto& shapes_of_some) {
+    for (const auto& [shape, some] : shapes_of_some) {
+      if (stop()) break;
       if (options.at) options.at(shape);
       guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
@@ -559,6 +566,11 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     if (options.seconds > 0)
       rest.stop = [&] { return stop() || seconds_since(begin_of_all) > options.seconds; };
     results.reference = check_gradients(op, variants, rest, guard, results.variants);
+  }
+  };
+  if (!options.quick && uses(Detector::numbers_of_threads)) {
+    check_threads(shapes_for_threads(progress));
+    check_threads(shapes_to_watch(progress));
   }
   guard.before().restore(
       threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
