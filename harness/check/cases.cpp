@@ -303,6 +303,12 @@ bool is_empty(const LabOp& op, ShapeView shape) {
 double busiest_work(const LabOp& op, ShapeView shape) {
   const double least = work(op.op, shape);
   return op.busiest == nullptr ? least : std::max(least, op.busiest(shape));
+bool is_round(const LabOp& op, ShapeView shape) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (!is_parameter(op, d) && (shape[d] == 0 || shape[d] % 4 != 0)) return false;
+  return true;
+}
+
 }
 
 Shape shrunk(const Op& op, Shape shape, double most, const std::function<double(ShapeView)>& cost) {
