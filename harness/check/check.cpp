@@ -17,6 +17,7 @@
 #include "harness/check/fitting.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
+#include "harness/check/launch_only.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
@@ -24,11 +25,11 @@
 #include "harness/check/thread_races.h"
 #include "harness/check/thread_watch.h"
 #include "harness/check/turns.h"
-#include "harness/check/work_notes.h"
 #include "harness/check/unwatched_lines.h"
-#include "harness/gpu/gpu.h"
-#include "harness/simt/entered.h"
+#include "harness/check/work_notes.h"
 #include "harness/core/kept_mappings.h"
+#include "harness/gpu/gpu.h"
+#include "harness/simt/device_use.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
@@ -37,8 +38,7 @@
 namespace klab {
 namespace {
 
-// CUDA variants at cheaper shapes are run at all.
-constexpr double kCudaBelow = 2e7;
+constexpr double kCudaBelow = 2e7;  // CUDA variants are run at all at cheaper shapes
 // However much the busiest rung of an op does at its smallest shapes: as many shapes of each variant are watched, as long as it
 // is not ahead of its share.
 constexpr int kWatchedAtLeast = 16;
@@ -46,10 +46,8 @@ constexpr int kWatchedAtLeast = 16;
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
 constexpr double kCudaWork = 4.5e7;
-// The same of all shapes beyond what is usual: a tenth of a second.
-constexpr double kCudaBeyond = 2.4e7;
-// What drawing, copying and comparing one element of a tensor adds there.
-constexpr double kPerElement = 0.5;
+constexpr double kCudaBeyond = 2.4e7;  // the same of all shapes beyond the usual: a tenth of a second
+constexpr double kPerElement = 0.5;    // of it, for drawing, copying and comparing one element of a tensor
 // Multiprocessors of the device there and at every other shape: grids that fill it are small, and their loops turn many times.
 constexpr int kFewMultiprocessors = 1;
 constexpr double kUnexpected = 4;  // times what its parts let expect: there a run ends
@@ -58,10 +56,8 @@ constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
 constexpr size_t kSuspectEvery = 4;
 constexpr double kSuspectBelow = 1e6;
-// However short the time: so many shapes of each variant.
-constexpr int kFewestShapes = 12;
-// Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
-constexpr uint64_t kWatchedSteps = 500'000;
+constexpr int kFewestShapes = 12;            // of each variant, however short the time
+constexpr uint64_t kWatchedSteps = 500'000;  // of one block, without a barrier; a large tile may take more
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -69,30 +65,24 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 bool is_cuda(const Variant& v) { return v.backend == "cuda"; }
 
-std::string why_no_gpu() {
-  std::string why;
-  gpu(&why);
-  return why;
-}
-
 // What is kept of one variant from shape to shape.
-  size_t round_shapes = 0;                 // at which all sizes are multiples of four
 struct Progress {
   const Variant* variant;
   CheckResult result;
   std::vector<BiasTally> bias;             // one an output; backward ops only
-  std::vector<int64_t> watchable;  // the most expensive one that several divided and that can be watched
-  bool one_wrote = false;          // at the shape that was watched: its work was not divided after all
   double spent = 0;                        // by the host executor
   double spent_beyond = 0;                 // the same at shapes beyond what is usual
   double expected = 0;                     // of one run at the present one of these
   int runs_left = 0;                       // there
   unsigned alignments = 0;                 // those met, a bit each
   int watched = 0;                         // shapes
+  size_t round_shapes = 0;                 // at which all sizes are multiples of four
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
+  std::vector<int64_t> watchable;  // the most expensive one that several divided and that can be watched
+  bool one_wrote = false;          // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
   double largest_work = -1, watchable_work = 0;
   bool stopped(const CheckOptions& options) const {
@@ -219,20 +209,25 @@ class ShapeCheck {
     CheckResult& result = progress.result;
     std::string reason = progress.variant->supported(shape_, host_of(*progress.variant));
     if (is_cuda(*progress.variant)) {
-      if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
+      std::string why;
+      if (options_.backend == "cuda" && !on_gpu() && !gpu(&why)) reason = "no GPU here: " + why;
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && !on_gpu() && !affordable(progress)) return;
+      if (!asked_ && !on_gpu() && !affordable(progress)) {
+        if (beyond_ && reason.empty())
+          launch_only_.check(*progress.variant, givens_.front(), result.failures);
+        return;
+      }
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
       if (result.cases == 0) result.skipped = reason;
       return;
-    if (!beyond_ && is_round(op_, shape_)) ++progress.round_shapes;
     }
     result.skipped.clear();
     ++progress.shapes;
     // A vendor library is not what is taught: it has to be right where it is timed, and at some others.
     if (progress.variant->peer && !asked_ && turn_ % 4 != 0 && result.cases > 0) return;
+    if (!beyond_ && is_round(op_, shape_)) ++progress.round_shapes;
     const std::vector<Alignment> alignments = alignments_for(progress);
     for (const Alignment a : alignments) {
       progress.alignments |= 1U << int(a);
@@ -265,11 +260,12 @@ class ShapeCheck {
 
   // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
   // which are run where they do not take long.
-  bool affordable(Progress& progress) const {
+  bool affordable(Progress& progress) {
     if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
     double left = kCudaBeyond - progress.spent_beyond;
     if (left <= elements() * kPerElement) return false;
-    const HostWork work = expected_host_work(op_, *progress.variant, shape_, left, kFewMultiprocessors);
+    const HostWork work =
+        expected_host_work(op_, *progress.variant, shape_, left, kFewMultiprocessors, part_inputs_);
     progress.spent_beyond += work.spent;
     progress.expected = work.expected;
     left -= work.spent;
@@ -281,16 +277,16 @@ class ShapeCheck {
   /// Returns the number of elements of all tensors.
   double elements() const {
     double count = 0;
+    for (const TensorSpec& spec : specs_) count += double(volume(spec.dims));
+    return count;
+  }
+
   std::vector<int64_t> offsets(Alignment alignment, const Progress& progress) const {
     // Every fourth of these shapes has all tensors off, as others have.
     const size_t turn = progress.round_shapes;
     if (beyond_ || asked_ || turn % 4 == 0 || !is_round(op_, shape_))
       return offsets_for(specs_.size(), alignment, turn_);
     return offsets_of_one(specs_.size(), alignment, turn - turn / 4);
-  }
-
-    for (const TensorSpec& spec : specs_) count += double(volume(spec.dims));
-    return count;
   }
 
   bool to_be_watched(const Progress& progress) const {
@@ -345,7 +341,17 @@ class ShapeCheck {
         const bool now = watched && (k == watched_inputs || is_first_of_kind(given, progress));
         trial.watch(now, asked_ || !now ? 0 : kWatchedSteps);
       }
+      const uint64_t questions = simt::device_questions();
       auto found = run(trial, given, progress, !first_of_them);
+      // A grid that fills the device: with one multiprocessor loops over the data turn, with many those over the blocks' results.
+      const bool fills =
+          simt::device_questions() != questions && k == std::min<size_t>(2, givens_.size() - 1);
+      if (!found && limited && fills && progress.runs_left >= int(givens_.size() - k)) {
+        --progress.runs_left;
+        trial.on_multiprocessors(0);
+        found = run(trial, given, progress, true);
+        trial.on_multiprocessors(kFewMultiprocessors);
+      }
       if (limited)
         progress.spent_beyond += double(trial.host_work()) - work_before + elements() * kPerElement;
       if (found) {
@@ -409,6 +415,10 @@ class ShapeCheck {
       progress.divided.assign(shape_.begin(), shape_.end());
       progress.divided_place = place;
     }
+    if (seen > 1 && work_ > progress.watchable_work && work_ <= kThreadsWatchedBelow) {
+      progress.watchable.assign(shape_.begin(), shape_.end());
+      progress.watchable_work = work_;
+    }
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());
     progress.largest_work = work_;
@@ -423,10 +433,6 @@ class ShapeCheck {
     return failure;
   }
 
-    if (seen > 1 && work_ > progress.watchable_work && work_ <= kThreadsWatchedBelow) {
-      progress.watchable.assign(shape_.begin(), shape_.end());
-      progress.watchable_work = work_;
-    }
   // Outputs on random inputs as a whole; of backward ops as gradients.
   std::optional<Failure> judge_whole(const Trial::Outcome& outcome, const Given& given, Progress& progress,
                                      bool again) {
@@ -462,6 +468,8 @@ class ShapeCheck {
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
+  LaunchOnly launch_only_{op_.op, shape_, specs_};
+  PartInputs part_inputs_{op_};
   std::optional<Suspects> suspects_;  // of the first of them
   std::optional<Sensitivity> changes_;
   std::optional<Changed> changed_;
@@ -502,6 +510,7 @@ std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_for_threads(std::v
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
+  const KeptMappings mappings;
   const int threads = omp_get_max_threads();
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
@@ -524,7 +533,6 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     if (nobody_fits(progress, shapes[turn])) continue;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
-  const KeptMappings mappings;
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));
     ShapeCheck one(
         op, shapes[turn], options, turn, share, turn >= usual ? ShapeKind::beyond : ShapeKind::usual,
@@ -559,6 +567,11 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
       for (Progress* p : some) one.check_threads(*p);
     }
+  };
+  if (!options.quick && uses(Detector::numbers_of_threads)) {
+    check_threads(shapes_for_threads(progress));
+    check_threads(shapes_to_watch(progress));
+  }
   use_threads(omp_get_max_threads());
 
   OpCheck results;
@@ -574,11 +587,6 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     if (options.seconds > 0)
       rest.stop = [&] { return stop() || seconds_since(begin_of_all) > options.seconds; };
     results.reference = check_gradients(op, variants, rest, guard, results.variants);
-  }
-  };
-  if (!options.quick && uses(Detector::numbers_of_threads)) {
-    check_threads(shapes_for_threads(progress));
-    check_threads(shapes_to_watch(progress));
   }
   guard.before().restore(
       threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
