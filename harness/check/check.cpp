@@ -77,14 +77,16 @@ struct Progress {
   unsigned alignments = 0;                 // those met, a bit each
   int watched = 0;                         // shapes
   size_t round_shapes = 0;                 // at which all sizes are multiples of four
+  bool asks_device = false;                // and may have a grid that fills it
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
-  std::vector<int64_t> watchable;  // the most expensive one that several divided and that can be watched
-  bool one_wrote = false;          // at the shape that was watched: its work was not divided after all
+  std::vector<std::vector<int64_t>>
+      watchable;           // those with the largest dimensions that several divided and that can be watched
+  bool one_wrote = false;  // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
-  double largest_work = -1, watchable_work = 0;
+  double largest_work = -1;
   bool stopped(const CheckOptions& options) const {
     // What a watched run finds may end the process when it is not watched.
     for (const Failure& f : result.failures)
@@ -162,27 +164,24 @@ class ShapeCheck {
     }
   }
 
-  // Several numbers of threads, one call after the other in the same buffers. A variant that works alone at this size is
-  // called twice.
+  // Several numbers of threads, one call after the other in the same buffers; two where a variant works alone at this size.
   void check_threads(Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_,
                 offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
-    int seen = 1;
     for (const int threads : kNumbersOfThreads) {
       if (!supports(*progress.variant, threads)) continue;
       trial.with_threads(threads);
       if (auto failure = run(trial, givens_.front(), progress, true))
         return progress.result.failures.push_back(std::move(*failure));
-      if (trial.threads_seen() > 1) seen = std::max(seen, trial.threads_seen());
       if (trial.threads_seen() > 1 || threads != kNumbersOfThreads[0]) continue;
       // It may still ask how many there are. Arrays with a place for each thread have 8, 16 or 64 of them.
-      if (!supports(*progress.variant, kManyThreads)) return;
+      if (!supports(*progress.variant, kManyThreads)) break;
       trial.with_threads(kManyThreads);
       if (auto failure = run(trial, givens_.front(), progress, true))
-        progress.result.failures.push_back(std::move(*failure));
-      return;
+        return progress.result.failures.push_back(std::move(*failure));
+      break;
     }
-    if (seen > 1 && progress.variant->watched && uses(Detector::thread_races)) watch_threads(progress);
+    if (progress.variant->watched && uses(Detector::thread_races)) watch_threads(progress);
   }
 
   // One run in which each access is seen. It takes some hundred times as long.
@@ -341,17 +340,12 @@ class ShapeCheck {
         const bool now = watched && (k == watched_inputs || is_first_of_kind(given, progress));
         trial.watch(now, asked_ || !now ? 0 : kWatchedSteps);
       }
+      // A grid that fills the device: with one multiprocessor loops over the data turn, with all those over the blocks' results.
+      const bool many = k == 1 && (givens_.size() > 2 || !first.empty());
+      if (limited && progress.asks_device) trial.on_multiprocessors(many ? 0 : kFewMultiprocessors);
       const uint64_t questions = simt::device_questions();
       auto found = run(trial, given, progress, !first_of_them);
-      // A grid that fills the device: with one multiprocessor loops over the data turn, with many those over the blocks' results.
-      const bool fills =
-          simt::device_questions() != questions && k == std::min<size_t>(2, givens_.size() - 1);
-      if (!found && limited && fills && progress.runs_left >= int(givens_.size() - k)) {
-        --progress.runs_left;
-        trial.on_multiprocessors(0);
-        found = run(trial, given, progress, true);
-        trial.on_multiprocessors(kFewMultiprocessors);
-      }
+      progress.asks_device = progress.asks_device || simt::device_questions() != questions;
       if (limited)
         progress.spent_beyond += double(trial.host_work()) - work_before + elements() * kPerElement;
       if (found) {
@@ -415,10 +409,10 @@ class ShapeCheck {
       progress.divided.assign(shape_.begin(), shape_.end());
       progress.divided_place = place;
     }
-    if (seen > 1 && work_ > progress.watchable_work && work_ <= kThreadsWatchedBelow) {
-      progress.watchable.assign(shape_.begin(), shape_.end());
-      progress.watchable_work = work_;
-    }
+    progress.watchable.resize(shape_.size());
+    for (size_t d = 0; d < shape_.size() && seen > 1 && work_ <= kThreadsWatchedBelow; ++d)
+      if (std::vector<int64_t>& most = progress.watchable[d]; most.empty() || shape_[d] > most[d])
+        most.assign(shape_.begin(), shape_.end());
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());
     progress.largest_work = work_;
@@ -489,11 +483,13 @@ bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
   return true;
 }
 
-// The most expensive shapes of variants that woke a team at the cheapest one, without anything to do for a second thread.
+// Larger shapes of variants that woke a team at the cheapest one, without anything to do for a second thread.
 std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_to_watch(std::vector<Progress>& progress) {
   std::map<std::vector<int64_t>, std::vector<Progress*>> list;
   for (Progress& p : progress)
-    if (p.one_wrote && p.result.failures.empty() && p.watchable != p.divided) list[p.watchable].push_back(&p);
+    for (size_t d = 0; d < p.watchable.size() && p.one_wrote && p.result.failures.empty(); ++d)
+      if (const auto& shape = p.watchable[d]; !shape.empty() && shape != p.divided)
+        if (auto& some = list[shape]; some.empty() || some.back() != &p) some.push_back(&p);
   return list;
 }
 
@@ -559,18 +555,19 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
       }
   }
   // However late it is: what is wrong with threads shows nowhere else.
-  const auto check_threads = [&](const auto& shapes_of_some) {
+  const auto check_threads = [&](const auto& shapes_of_some, bool again) {
     for (const auto& [shape, some] : shapes_of_some) {
       if (stop()) break;
       if (options.at) options.at(shape);
       guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
-      for (Progress* p : some) one.check_threads(*p);
+      for (Progress* p : some)
+        if (!again || p->one_wrote) one.check_threads(*p);
     }
   };
   if (!options.quick && uses(Detector::numbers_of_threads)) {
-    check_threads(shapes_for_threads(progress));
-    check_threads(shapes_to_watch(progress));
+    check_threads(shapes_for_threads(progress), false);
+    check_threads(shapes_to_watch(progress), true);
   }
   use_threads(omp_get_max_threads());
 
