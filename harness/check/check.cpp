@@ -29,7 +29,6 @@
 #include "harness/check/work_notes.h"
 #include "harness/core/kept_mappings.h"
 #include "harness/gpu/gpu.h"
-#include "harness/simt/device_use.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
@@ -77,7 +76,6 @@ struct Progress {
   unsigned alignments = 0;                 // those met, a bit each
   int watched = 0;                         // shapes
   size_t round_shapes = 0;                 // at which all sizes are multiples of four
-  bool asks_device = false;                // and may have a grid that fills it
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
@@ -340,12 +338,7 @@ class ShapeCheck {
         const bool now = watched && (k == watched_inputs || is_first_of_kind(given, progress));
         trial.watch(now, asked_ || !now ? 0 : kWatchedSteps);
       }
-      // A grid that fills the device: with one multiprocessor loops over the data turn, with all those over the blocks' results.
-      const bool many = k == 1 && (givens_.size() > 2 || !first.empty());
-      if (limited && progress.asks_device) trial.on_multiprocessors(many ? 0 : kFewMultiprocessors);
-      const uint64_t questions = simt::device_questions();
       auto found = run(trial, given, progress, !first_of_them);
-      progress.asks_device = progress.asks_device || simt::device_questions() != questions;
       if (limited)
         progress.spent_beyond += double(trial.host_work()) - work_before + elements() * kPerElement;
       if (found) {

@@ -5,7 +5,6 @@
 
 #include "harness/simt/bulk_reduce.h"
 #include "harness/simt/cluster.h"
-#include "harness/simt/device_use.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
@@ -382,7 +381,7 @@ void AsyncBlock::set_registers(uint32_t count, bool more, const char* file, int 
   registers_[executor_.lane->warp] = count;
   uint64_t all = 0;
   for (const uint32_t r : registers_) all += uint64_t(32) * std::max(r, 24U);
-  const auto most = uint64_t(limits_for_launch().registers_per_multiprocessor);
+  const auto most = uint64_t(device_limits().registers_per_multiprocessor);
   if (all > most)
     found(" waits for ever: the warps of the block ask for " + std::to_string(all) +
           " registers, and a multiprocessor has " + std::to_string(most));

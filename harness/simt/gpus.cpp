@@ -5,14 +5,11 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "harness/simt/device_use.h"
 #include "harness/simt/runtime_api.h"
 #include "harness/simt/session.h"
 
 namespace klab::simt {
 namespace {
-
-thread_local uint64_t questions = 0;  // device_questions()
 
 constexpr size_t operator""_KiB(unsigned long long n) { return n * 1024; }
 
@@ -79,14 +76,7 @@ const GpuModel* model_of(const std::string& device) {
 const GpuModel& named_gpu() { return *chosen(); }
 void name_gpu(const GpuModel& gpu) { chosen() = &gpu; }
 
-uint64_t device_questions() { return questions; }
-
 const DeviceLimits& device_limits() {
-  ++questions;
-  return limits_for_launch();
-}
-
-const DeviceLimits& limits_for_launch() {
   thread_local const GpuModel* of = nullptr;
   thread_local DeviceLimits limits{};
   const GpuModel& g = named_gpu();

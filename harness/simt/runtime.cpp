@@ -16,7 +16,6 @@
 #include "harness/simt/cluster.h"
 #include "harness/simt/cluster_api.h"
 #include "harness/simt/crew.h"
-#include "harness/simt/device_use.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
@@ -44,7 +43,7 @@ std::string sizes(const unsigned* d) {
 
 /// Checks a launch against the limits of the named device.
 void check_launch(const Launch& l, const std::string& kernel, size_t static_bytes) {
-  const DeviceLimits& device = limits_for_launch();
+  const DeviceLimits& device = device_limits();
   const uint64_t threads = uint64_t(l.block[0]) * l.block[1] * l.block[2];
   if (l.grid[0] == 0 || l.grid[1] == 0 || l.grid[2] == 0)
     bad_configuration(kernel, "a grid of " + sizes(l.grid) + " blocks: no dimension may be 0");
@@ -128,8 +127,8 @@ void check_clusters(const Launch& l, const std::string& kernel, const unsigned (
                 "invalid cluster size: kernel " + kernel + " in clusters of " + sizes(size) + why);
   };
   if (blocks == 0) bad(" blocks: no dimension may be 0");
-  if (limits_for_launch().compute_capability < 90)
-    bad(std::string(" blocks: ") + limits_for_launch().name + " has none, they need compute capability 9.0");
+  if (device_limits().compute_capability < 90)
+    bad(std::string(" blocks: ") + device_limits().name + " has none, they need compute capability 9.0");
   if (blocks > kMostOfCluster)
     bad(" = " + std::to_string(blocks) + " blocks; at most " + std::to_string(kMostOfCluster) + " fit");
   if (blocks > kPortableCluster && !non_portable)
@@ -161,7 +160,7 @@ void launch_clusters(const Launch& what, const unsigned (&size)[3], bool non_por
 }
 
 void allow_shared(const void* kernel, size_t bytes) {
-  const DeviceLimits& device = limits_for_launch();
+  const DeviceLimits& device = device_limits();
   const size_t fixed = static_shared_bytes(kernel);
   if (bytes + fixed > device.shared_per_block_optin)
     throw Error("cudaErrorInvalidValue", "invalid argument: " + std::to_string(bytes + fixed) +
