@@ -30,4 +30,13 @@ inline std::vector<int64_t> offsets_for(size_t tensors, Alignment alignment, siz
   return list;
 }
 
+/// The same where whole vectors fit in every row. One tensor alone is off, each in turn: a kernel that moves vectors all the same has not
+/// tested that pointer.
+inline std::vector<int64_t> offsets_of_one(size_t tensors, Alignment alignment, size_t turn) {
+  std::vector<int64_t> list(tensors, 0);
+  if (alignment != Alignment::whole && tensors > 0)
+    list[turn % tensors] = alignment == Alignment::odd ? 1 : alignment == Alignment::vectors ? 2 : 3;
+  return list;
+}
+
 }  // namespace klab

@@ -57,17 +57,20 @@ class Chooser {
     return std::move(shapes_);
   }
 
+  Covering covering(std::span<const int64_t> tiles, bool all_triples) const {
+    return covering_rows(op_, {.sizes = sizes_,
+                               .tiles = tiles,
+                               .seed = seed_,
+                               .share = budget_ / double(4 * wanted_ + 8),
+                               .fewest = sizes_.size() > 1 ? wanted_ : 0,
+                               .all_triples = all_triples,
+                               .cost = [this](const Shape& shape) { return cost(shape); }});
+  }
+
  private:
   void cover(std::span<const int64_t> tiles, ShapeAlignments* alignments, bool all_triples) {
-    const Covering covering =
-        covering_rows(op_, {.sizes = sizes_,
-                            .tiles = tiles,
-                            .seed = seed_,
-                            .share = budget_ / double(4 * wanted_ + 8),
-                            .fewest = sizes_.size() > 1 ? wanted_ : 0,
-                            .all_triples = all_triples,
-                            .cost = [this](const Shape& shape) { return cost(shape); }});
-    for (const CoveringRow& row : covering.rows) {
+    const Covering conditions = covering(tiles, all_triples);
+    for (const CoveringRow& row : conditions.rows) {
       add(row.shape);
       if (alignments != nullptr) alignments->emplace(row.shape, row.alignment);
     }
@@ -300,6 +303,12 @@ bool is_empty(const LabOp& op, ShapeView shape) {
   return false;
 }
 
+bool is_round(const LabOp& op, ShapeView shape) {
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (!is_parameter(op, d) && (shape[d] == 0 || shape[d] % 4 != 0)) return false;
+  return true;
+}
+
 double busiest_work(const LabOp& op, ShapeView shape) {
   const double least = work(op.op, shape);
   return op.busiest == nullptr ? least : std::max(least, op.busiest(shape));
@@ -331,6 +340,10 @@ Shape shrunk(const Op& op, Shape shape, double most, const std::function<double(
 std::vector<Shape> check_shapes(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed, double budget,
                                 ShapeAlignments* alignments, bool all_triples) {
   return Chooser(op, check_sizes(op, tiles), seed, budget).choose(tiles, alignments, all_triples);
+}
+
+Covering covering_of_check(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed, bool all_triples) {
+  return Chooser(op, check_sizes(op, tiles), seed, kBudget).covering(tiles, all_triples);
 }
 
 std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,

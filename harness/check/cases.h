@@ -66,6 +66,9 @@ std::vector<std::vector<int64_t>> shapes_of_check(const LabOp& op, std::span<con
 /// `most` of the list at even distances, first and last among them; the whole list when it is no longer.
 std::vector<std::vector<int64_t>> spread_over(const std::vector<std::vector<int64_t>>& list, size_t most);
 
+/// Whether all sizes are multiples of four: whole vectors fit in every row.
+bool is_round(const LabOp& op, ShapeView shape);
+
 /// What the lab calls that size, in quotes: "in L1"; the shape's text where it has no name for it.
 std::string size_text(const LabOp& op, ShapeView shape);
 

@@ -17,6 +17,7 @@
 #include "harness/check/fitting.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
+#include "harness/check/launch_only.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
@@ -24,9 +25,10 @@
 #include "harness/check/thread_races.h"
 #include "harness/check/thread_watch.h"
 #include "harness/check/turns.h"
+#include "harness/check/unwatched_lines.h"
 #include "harness/check/work_notes.h"
+#include "harness/core/kept_mappings.h"
 #include "harness/gpu/gpu.h"
-#include "harness/simt/entered.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
@@ -35,8 +37,7 @@
 namespace klab {
 namespace {
 
-// CUDA variants at cheaper shapes are run at all.
-constexpr double kCudaBelow = 2e7;
+constexpr double kCudaBelow = 2e7;  // CUDA variants are run at all at cheaper shapes
 // However much the busiest rung of an op does at its smallest shapes: as many shapes of each variant are watched, as long as it
 // is not ahead of its share.
 constexpr int kWatchedAtLeast = 16;
@@ -44,35 +45,24 @@ constexpr int kWatchedAtLeast = 16;
 // is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
 // caught up. Counted, not timed, so that every machine checks the same.
 constexpr double kCudaWork = 4.5e7;
-// The same of all shapes beyond what is usual: a tenth of a second.
-constexpr double kCudaBeyond = 2.4e7;
-// What drawing, copying and comparing one element of a tensor adds there.
-constexpr double kPerElement = 0.5;
+constexpr double kCudaBeyond = 2.4e7;  // the same of all shapes beyond the usual: a tenth of a second
+constexpr double kPerElement = 0.5;    // of it, for drawing, copying and comparing one element of a tensor
 // Multiprocessors of the device there and at every other shape: grids that fill it are small, and their loops turn many times.
 constexpr int kFewMultiprocessors = 1;
-// A run ends where it takes this many times what its parts let expect.
-constexpr double kUnexpected = 4;
+constexpr double kUnexpected = 4;  // times what its parts let expect: there a run ends
 // And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
 constexpr uint64_t kBeyondSteps = 3'000'000;
 // Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
 constexpr size_t kSuspectEvery = 4;
 constexpr double kSuspectBelow = 1e6;
-// However short the time: so many shapes of each variant.
-constexpr int kFewestShapes = 12;
-// Of one block, without a barrier; a tile of 128x128 that meets a sum of thousands takes more.
-constexpr uint64_t kWatchedSteps = 500'000;
+constexpr int kFewestShapes = 12;            // of each variant, however short the time
+constexpr uint64_t kWatchedSteps = 500'000;  // of one block, without a barrier; a large tile may take more
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 bool is_cuda(const Variant& v) { return v.backend == "cuda"; }
-
-std::string why_no_gpu() {
-  std::string why;
-  gpu(&why);
-  return why;
-}
 
 // What is kept of one variant from shape to shape.
 struct Progress {
@@ -85,10 +75,14 @@ struct Progress {
   int runs_left = 0;                       // there
   unsigned alignments = 0;                 // those met, a bit each
   int watched = 0;                         // shapes
+  size_t round_shapes = 0;                 // at which all sizes are multiples of four
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
+  std::vector<std::vector<int64_t>>
+      watchable;           // those with the largest dimensions that several divided and that can be watched
+  bool one_wrote = false;  // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
   double largest_work = -1;
   bool stopped(const CheckOptions& options) const {
@@ -168,27 +162,24 @@ class ShapeCheck {
     }
   }
 
-  // Several numbers of threads, one call after the other in the same buffers. A variant that works alone at this size is
-  // called twice.
+  // Several numbers of threads, one call after the other in the same buffers; two where a variant works alone at this size.
   void check_threads(Progress& progress) {
     Trial trial(op_.op, *progress.variant, shape_, specs_,
                 offsets_for(specs_.size(), Alignment::whole, turn_), guard_);
-    int seen = 1;
     for (const int threads : kNumbersOfThreads) {
       if (!supports(*progress.variant, threads)) continue;
       trial.with_threads(threads);
       if (auto failure = run(trial, givens_.front(), progress, true))
         return progress.result.failures.push_back(std::move(*failure));
-      if (trial.threads_seen() > 1) seen = std::max(seen, trial.threads_seen());
       if (trial.threads_seen() > 1 || threads != kNumbersOfThreads[0]) continue;
       // It may still ask how many there are. Arrays with a place for each thread have 8, 16 or 64 of them.
-      if (!supports(*progress.variant, kManyThreads)) return;
+      if (!supports(*progress.variant, kManyThreads)) break;
       trial.with_threads(kManyThreads);
       if (auto failure = run(trial, givens_.front(), progress, true))
-        progress.result.failures.push_back(std::move(*failure));
-      return;
+        return progress.result.failures.push_back(std::move(*failure));
+      break;
     }
-    if (seen > 1 && progress.variant->watched && uses(Detector::thread_races)) watch_threads(progress);
+    if (progress.variant->watched && uses(Detector::thread_races)) watch_threads(progress);
   }
 
   // One run in which each access is seen. It takes some hundred times as long.
@@ -204,18 +195,25 @@ class ShapeCheck {
     trial.with_threads(kThreadsWatched);
     if (!supports(form, kThreadsWatched)) return;
     if (auto failure = trial.race(givens_.front()))
-      progress.result.failures.push_back(std::move(*failure));
-    else
-      progress.result.note = "threads watched, no race";
+      return progress.result.failures.push_back(std::move(*failure));
+    progress.one_wrote = trial.writers() < 2;
+    progress.result.note = progress.one_wrote ? "its threads were not watched: one of them wrote everything"
+                           : trial.all_watched() ? "threads watched, no race"
+                                                 : "threads watched, no race: of a part of what they touch";
   }
 
   void check(Progress& progress) {
     CheckResult& result = progress.result;
     std::string reason = progress.variant->supported(shape_, host_of(*progress.variant));
     if (is_cuda(*progress.variant)) {
-      if (options_.backend == "cuda" && !on_gpu()) reason = "no GPU here: " + why_no_gpu();
+      std::string why;
+      if (options_.backend == "cuda" && !on_gpu() && !gpu(&why)) reason = "no GPU here: " + why;
       if (on_gpu() && !progress.variant->device) reason = "not compiled for a GPU (preset cuda)";
-      if (!asked_ && !on_gpu() && !affordable(progress)) return;
+      if (!asked_ && !on_gpu() && !affordable(progress)) {
+        if (beyond_ && reason.empty())
+          launch_only_.check(*progress.variant, givens_.front(), result.failures);
+        return;
+      }
     }
     if (!reason.empty()) {
       ++result.skipped_cases;
@@ -226,6 +224,7 @@ class ShapeCheck {
     ++progress.shapes;
     // A vendor library is not what is taught: it has to be right where it is timed, and at some others.
     if (progress.variant->peer && !asked_ && turn_ % 4 != 0 && result.cases > 0) return;
+    if (!beyond_ && is_round(op_, shape_)) ++progress.round_shapes;
     const std::vector<Alignment> alignments = alignments_for(progress);
     for (const Alignment a : alignments) {
       progress.alignments |= 1U << int(a);
@@ -258,11 +257,12 @@ class ShapeCheck {
 
   // The host executor takes its time: of CUDA variants the large shapes are left out, all but those beyond what is usual,
   // which are run where they do not take long.
-  bool affordable(Progress& progress) const {
+  bool affordable(Progress& progress) {
     if (!beyond_) return work_ <= kCudaBelow && ahead(progress) <= 2;
     double left = kCudaBeyond - progress.spent_beyond;
     if (left <= elements() * kPerElement) return false;
-    const HostWork work = expected_host_work(op_, *progress.variant, shape_, left, kFewMultiprocessors);
+    const HostWork work =
+        expected_host_work(op_, *progress.variant, shape_, left, kFewMultiprocessors, part_inputs_);
     progress.spent_beyond += work.spent;
     progress.expected = work.expected;
     left -= work.spent;
@@ -276,6 +276,14 @@ class ShapeCheck {
     double count = 0;
     for (const TensorSpec& spec : specs_) count += double(volume(spec.dims));
     return count;
+  }
+
+  std::vector<int64_t> offsets(Alignment alignment, const Progress& progress) const {
+    // Every fourth of these shapes has all tensors off, as others have.
+    const size_t turn = progress.round_shapes;
+    if (beyond_ || asked_ || turn % 4 == 0 || !is_round(op_, shape_))
+      return offsets_for(specs_.size(), alignment, turn_);
+    return offsets_of_one(specs_.size(), alignment, turn - turn / 4);
   }
 
   bool to_be_watched(const Progress& progress) const {
@@ -302,8 +310,7 @@ class ShapeCheck {
   }
 
   std::optional<Failure> check_at(Alignment alignment, bool first_of_them, Progress& progress) {
-    const auto offsets = offsets_for(specs_.size(), alignment, turn_);
-    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets, guard_);
+    Trial trial(op_.op, *progress.variant, shape_, specs_, offsets(alignment, progress), guard_);
     if (!on_gpu() && (beyond_ || turn_ % 2 == 1)) trial.on_multiprocessors(kFewMultiprocessors);
     // CUDA on the host: every access is watched in the first run; the others are fast ones.
     const bool watched = is_cuda(*progress.variant) && !on_gpu() && (asked_ || to_be_watched(progress));
@@ -395,6 +402,10 @@ class ShapeCheck {
       progress.divided.assign(shape_.begin(), shape_.end());
       progress.divided_place = place;
     }
+    progress.watchable.resize(shape_.size());
+    for (size_t d = 0; d < shape_.size() && seen > 1 && work_ <= kThreadsWatchedBelow; ++d)
+      if (std::vector<int64_t>& most = progress.watchable[d]; most.empty() || shape_[d] > most[d])
+        most.assign(shape_.begin(), shape_.end());
     if (work_ <= progress.largest_work) return;
     progress.largest.assign(shape_.begin(), shape_.end());
     progress.largest_work = work_;
@@ -444,6 +455,8 @@ class ShapeCheck {
   std::vector<TensorSpec> specs_;
   CrashGuard& guard_;
   std::vector<Given> givens_;
+  LaunchOnly launch_only_{op_.op, shape_, specs_};
+  PartInputs part_inputs_{op_};
   std::optional<Suspects> suspects_;  // of the first of them
   std::optional<Sensitivity> changes_;
   std::optional<Changed> changed_;
@@ -463,15 +476,14 @@ bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
   return true;
 }
 
-/// "no watched run entered a branch in line 31, 47", with the first few of them, or "".
-std::string unwatched_lines(const Variant& variant) {
-  constexpr size_t kNamed = 6;
-  const std::vector<int> lines = simt::lines_not_entered(variant.file);
-  std::string list;
-  for (const int line : std::span(lines).first(std::min(lines.size(), kNamed)))
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", line);
-  if (lines.size() > kNamed) list += fmt::format(" and {} more", lines.size() - kNamed);
-  return list.empty() ? "" : "no watched run entered a branch in line " + list;
+// Larger shapes of variants that woke a team at the cheapest one, without anything to do for a second thread.
+std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_to_watch(std::vector<Progress>& progress) {
+  std::map<std::vector<int64_t>, std::vector<Progress*>> list;
+  for (Progress& p : progress)
+    for (size_t d = 0; d < p.watchable.size() && p.one_wrote && p.result.failures.empty(); ++d)
+      if (const auto& shape = p.watchable[d]; !shape.empty() && shape != p.divided)
+        if (auto& some = list[shape]; some.empty() || some.back() != &p) some.push_back(&p);
+  return list;
 }
 
 // Variants that divide their work at the same shape are checked together there.
@@ -487,6 +499,7 @@ std::map<std::vector<int64_t>, std::vector<Progress*>> shapes_for_threads(std::v
 
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options) {
   CrashGuard guard;
+  const KeptMappings mappings;
   const int threads = omp_get_max_threads();
   const OnGpu where(options.backend == "cuda" && this_host().gpu);
   std::vector<Progress> progress;
@@ -534,14 +547,21 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
         note_work("");
       }
   }
-  if (!options.quick && uses(Detector::numbers_of_threads))
-    for (const auto& [shape, some] : shapes_for_threads(progress)) {
-      if (stop()) break;  // however late it is: what is wrong with threads shows nowhere else
+  // However late it is: what is wrong with threads shows nowhere else.
+  const auto check_threads = [&](const auto& shapes_of_some, bool again) {
+    for (const auto& [shape, some] : shapes_of_some) {
+      if (stop()) break;
       if (options.at) options.at(shape);
       guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));
       ShapeCheck one(op, shape, options, 0, 1, ShapeKind::threads, progress, guard);
-      for (Progress* p : some) one.check_threads(*p);
+      for (Progress* p : some)
+        if (!again || p->one_wrote) one.check_threads(*p);
     }
+  };
+  if (!options.quick && uses(Detector::numbers_of_threads)) {
+    check_threads(shapes_for_threads(progress), false);
+    check_threads(shapes_to_watch(progress), true);
+  }
   use_threads(omp_get_max_threads());
 
   OpCheck results;

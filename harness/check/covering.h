@@ -43,4 +43,7 @@ struct CoveringOptions {
 
 Covering covering_rows(const LabOp& op, const CoveringOptions& options);
 
+/// Returns the covering array of the op's check; `tiles` of all variants, ascending.
+Covering covering_of_check(const LabOp& op, std::span<const int64_t> tiles, uint64_t seed, bool all_triples);
+
 }  // namespace klab

@@ -7,8 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <utility>
 
+#include "harness/check/covering.h"
 #include "harness/check/detectors.h"
 #include "harness/check/fitting.h"
 #include "harness/check/run_case.h"
@@ -108,6 +110,12 @@ class Counter {
     for (const Variant* v : variants_)
       seen_.push_back({.of = v, .met = std::vector<unsigned>(stated_.size() + 2 * free_.size())});
     for (size_t turn = 0; turn < list.usual; ++turn) at_shape(list.shapes[turn], turn);
+    std::set<int64_t> tiles;
+    for (const Variant* v : variants_) tiles.insert(v->tiles.begin(), v->tiles.end());
+    Covering covering = covering_of_check(op_, std::vector<int64_t>(tiles.begin(), tiles.end()),
+                                          options_.seed, options_.triples);
+    counts_.pairs = covering.pairs;
+    counts_.pairs_left_out = std::move(covering.left_out);
     for (FreeInput& one : free_) {
       counts_.boundaries.push_back(one.sign);
       counts_.boundaries.push_back(one.minus_zero);

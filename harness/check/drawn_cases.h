@@ -60,7 +60,9 @@ struct BoundaryCounts {
   std::vector<BoundaryCount> boundaries;
   std::vector<VariantCount> variants;
   int64_t cases = 0, quick_cases = 0;
-  int wanted() const;  // sides
+  size_t pairs = 0;                              // of conditions (covering.h), in the check's shapes
+  std::vector<std::string> pairs_left_out = {};  // those that no shape has
+  int wanted() const;                            // sides
   int met() const;
 };
 

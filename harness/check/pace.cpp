@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/check/check.h"
@@ -25,8 +26,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Measures one variant at parts of one shape.
 class Parts {
  public:
-  Parts(const LabOp& op, const Variant& variant, ShapeView shape, double most, int multiprocessors)
+  Parts(const LabOp& op, const Variant& variant, ShapeView shape, double most, int multiprocessors,
+        PartInputs& inputs)
       : op_(op),
+        inputs_(inputs),
         variant_(variant),
         part_(shape.begin(), shape.end()),
         largest_(*std::ranges::max_element(part_)),
@@ -40,8 +43,7 @@ class Parts {
     if (!make_legal(size)) return true;
     const auto specs = op_.op.tensors(part_);
     Tensors tensors(specs, Tensors::View::variant);
-    Generator random(1);
-    fill(op_.op, part_, specs, tensors.pointers(), Pattern::random, op_.huge, random);
+    inputs_.copy_to(part_, specs, tensors);
     constexpr uint64_t kSteps = 1'000'000;  // of one block
     simt::Session session({.traced = false,
                            .counts = false,
@@ -76,6 +78,7 @@ class Parts {
   }
 
   const LabOp& op_;
+  PartInputs& inputs_;
   const Variant& variant_;
   std::vector<int64_t> part_;
   int64_t& largest_;  // of part_
@@ -87,6 +90,18 @@ class Parts {
 };
 
 }  // namespace
+
+void PartInputs::copy_to(ShapeView part, const std::vector<TensorSpec>& specs, Tensors& tensors) {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> key(part.begin(), part.end());
+  auto at = drawn_.find(key);
+  if (at == drawn_.end()) {
+    at = drawn_.emplace(std::move(key), Tensors(specs, Tensors::View::variant)).first;
+    Generator random(1);
+    fill(op_.op, part, specs, at->second.pointers(), Pattern::random, op_.huge, random);
+  }
+  copy_given(specs, at->second, tensors);
+}
 
 double work_beyond(std::span<const WorkAtSize> measured, double size) {
   if (measured.empty()) return 0;
@@ -101,9 +116,9 @@ double work_beyond(std::span<const WorkAtSize> measured, double size) {
 }
 
 HostWork expected_host_work(const LabOp& op, const Variant& variant, ShapeView shape, double most,
-                            int multiprocessors) {
+                            int multiprocessors, PartInputs& inputs) {
   constexpr double kFar = 4;
-  Parts parts(op, variant, shape, most, multiprocessors);
+  Parts parts(op, variant, shape, most, multiprocessors, inputs);
   // A small part costs little, and tells already where the whole would cost far too much; a larger one tells exactly.
   for (const int64_t of : {16384, 1024, 64, 8}) {
     if (!parts.measure((parts.whole() + of - 1) / of)) return {kNever, parts.spent()};

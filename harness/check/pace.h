@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <span>
+#include <vector>
 
+#include "harness/core/buffers.h"
 #include "harness/core/lab.h"
 
 namespace klab {
@@ -24,11 +28,24 @@ struct HostWork {
   double spent = 0;  // on finding out
 };
 
+/// Random inputs at parts of one shape, drawn once for all variants. Several threads may use it.
+class PartInputs {
+ public:
+  explicit PartInputs(const LabOp& op) : op_(op) {}
+  /// Copies the inputs of that shape into `tensors`.
+  void copy_to(ShapeView part, const std::vector<TensorSpec>& specs, Tensors& tensors);
+
+ private:
+  const LabOp& op_;
+  std::mutex mutex_;
+  std::map<std::vector<int64_t>, Tensors> drawn_;
+};
+
 /// Returns the work that `variant` is expected to need at `shape` on a device of `multiprocessors` (0: those of the named GPU).
 /// Measures the work at ever larger parts of the largest dimension, the last an 8th: grids that fill the device stop growing
 /// somewhere. Ends early where a part tells that the whole needs far more than `most`. The cost formula of an op does not tell:
 /// a tile of 128 by 128 is as much work for one column as for all.
 HostWork expected_host_work(const LabOp& op, const Variant& variant, ShapeView shape, double most,
-                            int multiprocessors);
+                            int multiprocessors, PartInputs& inputs);
 
 }  // namespace klab

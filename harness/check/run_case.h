@@ -115,6 +115,11 @@ class Trial {
   /// Runs the variant once, in a form whose accesses are seen, and returns the first race of its threads; nothing else is judged.
   std::optional<Failure> race(const Given& given);
 
+  /// The threads that wrote something in the run of race().
+  int writers() const { return writers_; }
+  /// Whether that run was watched to its end and in all the memory it touched.
+  bool all_watched() const { return all_watched_; }
+
   /// The threads that worked at once in the last run of a CPU variant; 1 where they are not watched.
   int threads_seen() const { return threads_seen_; }
 
@@ -161,7 +166,8 @@ class Trial {
   GuardPlacement placement_;
   Tensors tensors_;
   std::function<void()> call_;
-  int threads_ = 0, threads_seen_ = 1;
+  int threads_ = 0, threads_seen_ = 1, writers_ = 0;
+  bool all_watched_ = true;
   char poison_ = char(0xFF);  // what outputs of floats hold before a run, NaN
   std::vector<std::vector<char>> before_change_;
   std::string change_;

@@ -35,6 +35,7 @@ struct Local {
   Clock clock{};
   RegionClock::Parts* region = nullptr;
   size_t barriers = 0;  // it has met in that region
+  bool wrote = false;
 };
 constinit thread_local Local local;
 
@@ -84,8 +85,8 @@ class Races : public simt::HostThreads {
     joined_.clear();
     relaxed_ = {};
     first_.reset();
-    given_up_ = fenced_ = false;
-    next_id_ = 0;
+    given_up_ = fenced_ = full_ = false;
+    next_id_ = writers_ = 0;
     ++watch_;
     take_part();
     simt::host_threads = this;
@@ -96,6 +97,8 @@ class Races : public simt::HostThreads {
     const std::lock_guard lock(lock_);
     return given_up_ ? std::nullopt : first_;
   }
+  int writers() const { return writers_; }
+  bool complete() const { return !full_ && !given_up_; }
   void give_up() { given_up_ = true; }
 
   bool takes_part() const { return local.active && local.watch == watch_ && !local.inside; }
@@ -106,6 +109,7 @@ class Races : public simt::HostThreads {
       local.watch = watch_;
       local.clock = {};
       local.region = nullptr;
+      local.wrote = false;
       local.id = next_id_++;
       if (local.id >= kThreads) given_up_ = true;
     }
@@ -116,6 +120,7 @@ class Races : public simt::HostThreads {
   void access(const void* p, size_t bytes, bool write, bool atomic, const void* pc) override {
     if (!takes_part() || given_up_ || bytes == 0) return;
     const Inside inside;
+    if (write && !std::exchange(local.wrote, true)) ++writers_;
     auto at = reinterpret_cast<uintptr_t>(p);
     for (const uintptr_t end = at + bytes; at < end;) {
       const uintptr_t word = at / 8, next = std::min((word + 1) * 8, end);
@@ -201,7 +206,10 @@ class Races : public simt::HostThreads {
     Shard& shard = shards_[word % shards_.size()];
     const std::lock_guard lock(shard.lock);
     const auto found = shard.cells.find(word);
-    if (found == shard.cells.end() && shard.cells.size() >= kMost) return;
+    if (found == shard.cells.end() && shard.cells.size() >= kMost) {
+      full_ = true;
+      return;
+    }
     Cell& cell = found != shard.cells.end() ? found->second : shard.cells[word];
     Seen* place = nullptr;
     for (Seen& other : cell.seen) {
@@ -236,8 +244,8 @@ class Races : public simt::HostThreads {
   }
 
   std::atomic<uint64_t> watch_{0};
-  std::atomic<int> next_id_{0};
-  std::atomic<bool> given_up_{false}, fenced_{false};
+  std::atomic<int> next_id_{0}, writers_{0};
+  std::atomic<bool> given_up_{false}, fenced_{false}, full_{false};
   std::array<Shard, 256> shards_;
   Spin lock_;  // of what follows
   std::unordered_map<const void*, Clock> clocks_;
@@ -315,7 +323,10 @@ bool races_are_watched() { return why_races_are_not_watched().empty(); }
 
 RaceWatch::RaceWatch() { Races::all().begin(); }
 RaceWatch::~RaceWatch() { Races::all().end(); }
+void RaceWatch::read(const void* p, size_t bytes) { Races::all().access(p, bytes, false, false, nullptr); }
 std::optional<ThreadRace> RaceWatch::first() const { return Races::all().first(); }
+int RaceWatch::writers() const { return Races::all().writers(); }
+bool RaceWatch::complete() const { return Races::all().complete(); }
 
 ThreadClock* clock_for_thread() {
   Races* const races = current_watch();

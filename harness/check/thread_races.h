@@ -1,5 +1,6 @@
 // Races between the threads of a CPU variant: two accesses to the same bytes by different threads, one of them at least a write,
-// that nothing orders. They are found whether or not the threads met in this run.
+// that nothing orders. They are found whether or not the threads met in this run. The caller reads the outputs last: a thread that it
+// does not wait for has written what nothing orders before that.
 //
 // The variant is compiled a second time with -fsanitize=thread, without the sanitizer's library: each access calls this file
 // (through harness/simt/hooks.cpp). Each thread has a clock for each thread (Lamport, CACM 21(7), 1978; Mattern 1989): a parallel
@@ -32,7 +33,7 @@ struct ThreadRace {
   int bytes = 0;
   struct Side {
     bool write = false, atomic = false;
-    const void* pc = nullptr;  // the address that the access returns to
+    const void* pc = nullptr;  // the address that the access returns to; null: the caller's, behind the call
   };
   Side earlier, later;
 };
@@ -44,8 +45,14 @@ class RaceWatch {
   ~RaceWatch();
   RaceWatch(const RaceWatch&) = delete;
   RaceWatch& operator=(const RaceWatch&) = delete;
+  /// Reads memory as the caller does behind the call: what others wrote there has to be ordered before.
+  void read(const void* p, size_t bytes);
   /// The first race that was seen, once the threads are done.
   std::optional<ThreadRace> first() const;
+  /// Returns the number of threads that have written something. Where it is 1, nothing was divided, and no race could be seen.
+  int writers() const;
+  /// Whether all words that were touched are remembered: a watch has room for a million.
+  bool complete() const;
 };
 
 /// A parallel region (harness/check/thread_watch.cpp), made by the thread that begins it. Does nothing where there is no watch.

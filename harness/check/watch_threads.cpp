@@ -59,14 +59,25 @@ std::optional<Failure> Trial::race(const Given& given) {
   std::optional<ThreadRace> seen;
   Outside outside;
   {
-    const RaceWatch watch;
+    RaceWatch watch;
     // What else it does wrong is seen in the usual form, which has passed.
     static_cast<void>(call_on_cpu_once(given, outside));
+    for (size_t k = 0; k < specs_.size(); ++k)
+      if (specs_[k].role != Role::input) watch.read(tensors_[k].data(), size_t(tensors_[k].bytes()));
     seen = watch.first();
+    writers_ = watch.writers();
+    all_watched_ = watch.complete();
   }
   if (!seen) return std::nullopt;
-  Failure failure{.fault = Fault::race};
+  const bool late =
+      seen->earlier.pc == nullptr || seen->later.pc == nullptr;  // the other side is the caller's
+  Failure failure{.fault = late ? Fault::late : Fault::race};
   say_where(seen->address, seen->bytes, failure);
+  if (late) {
+    failure.note += did(seen->earlier.pc != nullptr ? seen->earlier : seen->later) +
+                    " by a thread that the call does not wait for";
+    return describe(std::move(failure), given);
+  }
   const std::string one = did(seen->earlier), other = did(seen->later);
   failure.note += one == other ? fmt::format("{} by two threads", one)
                                : fmt::format("{} by one thread and {} by another", one, other);

@@ -69,6 +69,18 @@ void print_variant(const VariantCount& v) {
                                Ink::dim));
 }
 
+/// "214 pairs of conditions; no shape has m one less, n one more; ... and 3 more", with the first few.
+std::string conditions_text(const BoundaryCounts& counts) {
+  constexpr size_t kNamed = 4;
+  std::string text = fmt::format("{} pairs of conditions", counts.pairs);
+  const std::vector<std::string>& left_out = counts.pairs_left_out;
+  if (left_out.empty()) return text;
+  const size_t named = std::min(left_out.size(), kNamed);
+  text += fmt::format("; no shape that is legal and cheap enough has {}",
+                      fmt::join(left_out.begin(), left_out.begin() + long(named), "; "));
+  return left_out.size() > named ? text + fmt::format("; and {} more", left_out.size() - named) : text;
+}
+
 BoundaryJson variants_json(const BoundaryCounts& counts) {
   BoundaryJson list = BoundaryJson::array();
   for (const VariantCount& v : counts.variants)
@@ -105,8 +117,10 @@ int run_boundaries(const BoundaryRun& run) {
         problems += fmt::format("  {}: boundary \"{}\" ({}): no case of a check meets: {}\n", op, b.name,
                                 b.of, names_of_sides(b.missing()));
     }
-    if (!run.json)
+    if (!run.json) {
+      fmt::print("  {}\n", inked(conditions_text(counts), Ink::dim));
       for (const VariantCount& v : counts.variants) print_variant(v);
+    }
     if (run.json)
       all.push_back({{"op", op},
                      {"wanted", counts.wanted()},
@@ -114,6 +128,8 @@ int run_boundaries(const BoundaryRun& run) {
                      {"cases", counts.cases},
                      {"quick_cases", counts.quick_cases},
                      {"boundaries", list},
+                     {"pairs", counts.pairs},
+                     {"pairs_left_out", counts.pairs_left_out},
                      {"variants", variants_json(counts)}});
     std::fflush(stdout);
   }

@@ -8,6 +8,8 @@
 #include <memory>
 #include <new>
 
+#include "harness/core/kept_mappings.h"
+
 namespace klab {
 namespace {
 
@@ -22,7 +24,7 @@ std::string bytes_text(int64_t n) { return std::to_string(n) + (n == 1 ? " byte"
 
 void Buffer::Free::operator()(std::byte* p) const {
   if (mapped) {
-    munmap(p, mapped);
+    keep_or_unmap({p, mapped});
   } else {
     ::operator delete(p, std::align_val_t(64));
   }
@@ -61,10 +63,16 @@ Buffer::Buffer(int64_t bytes, int64_t misalign, int kin, GuardPlacement placemen
   } else if (bytes >= 2 * kHugePage) {
     // Request huge pages for large tensors, so that timings show a variant's access pattern and not the page
     // size that the allocator happened to get.
-    void* p = mmap(nullptr, total + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) throw std::bad_alloc();
-    madvise(p, total + kHugePage, MADV_HUGEPAGE);
-    memory_ = {static_cast<std::byte*>(p), Free{total + kHugePage}};
+    Mapping mapping = take_kept(total + kHugePage);
+    if (mapping.begin == nullptr) {
+      mapping.bytes = total + kHugePage;
+      mapping.begin =
+          mmap(nullptr, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (mapping.begin == MAP_FAILED) throw std::bad_alloc();
+      madvise(mapping.begin, mapping.bytes, MADV_HUGEPAGE);
+    }
+    void* const p = mapping.begin;
+    memory_ = {static_cast<std::byte*>(p), Free{mapping.bytes}};
     const auto raw = reinterpret_cast<uintptr_t>(p);
     const uintptr_t aligned = (raw + uintptr_t(kHugePage) - 1) / uintptr_t(kHugePage) * uintptr_t(kHugePage);
     // Begin the data one fence after a huge-page boundary if that fits, which it always should.

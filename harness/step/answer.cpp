@@ -148,7 +148,7 @@ class Check {
         compile_work(step_, source_, folder_.path(),
                      {.limits = {.seconds = std::max(120.0, options_.seconds), .bytes = options_.bytes},
                       .wrap = [this](const std::vector<std::string>& c) { return wrapped(c); },
-                      .watched = !options_.variant,
+                      .watched = true,
                       .lines = !options_.variant,
                       .automatic = ""});
     for (const std::string& file : answer_.compiled.includes)

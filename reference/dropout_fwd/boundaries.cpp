@@ -2,6 +2,7 @@
 #include "reference/boundaries.h"
 #include "reference/dropout_fwd/dropout_fwd.h"
 #include "reference/dropout_fwd/philox.h"
+#include "reference/dropout_fwd/small_words.h"
 
 namespace klab {
 namespace {
@@ -19,6 +20,14 @@ const Boundary<DropoutFwd> kThreshold("word and threshold", {"p", "seed", "offse
                                           met.compare(words[size_t(i % 4)], uint32_t(float(*a.p) * 0x1p32F));
                                         }
                                       });
+const Boundary<DropoutFwd> kRare(
+    "p is below 2^-16 and drops something", {"p", "seed", "offset"}, {}, kHolds,
+    [](const Args& a, Sides& met) {
+      const float p = float(*a.p);
+      for (int64_t i = 0; p > 0 && p < 0x1p-16F && i < a.shape.n; ++i)
+        if (!DropoutFwd::keeps(p, a.seed, a.offset, i)) met.holds(true);
+    },
+    [](const auto& x, Generator& random) { dropout::meet_small_word(x, random); });
 const Boundary<DropoutFwd> kNone("nothing is dropped", {"p"}, {}, kOn | kAbove,
                                  [](const auto& a, Sides& met) { met.compare(*a.p, 0); });
 const CounterWords<DropoutFwd, &Args::seed> kSeed("seed", kHolds);

@@ -17,16 +17,38 @@ const Boundary<MlpInt8Fwd> kRelu("sum and the kink of relu", {"x", "bytes"}, {"v
                                        met.compare(sum, 0);
                                      }
                                  });
-const Boundary<MlpInt8Fwd> kNone("a sample of zeros has no scale", {"x"}, {"in.largest <= double(kLeast)"},
-                                 kEither, [](const auto& a, Sides& met) {
-                                   const auto& s = a.shape;
-                                   for (int64_t i = 0; i < s.n; ++i) {
-                                     double largest = 0;
-                                     for (int64_t c = 0; c < s.in; ++c)
-                                       largest = std::max(largest, std::abs(a.x[c * s.n + i]));
-                                     met.holds(largest == 0);
-                                   }
-                                 });
+namespace {
+
+double largest_of(const auto& a, int64_t sample) {
+  double largest = 0;
+  for (int64_t c = 0; c < a.shape.in; ++c)
+    largest = std::max(largest, double(std::abs(a.x[c * a.shape.n + sample])));
+  return largest;
+}
+
+}  // namespace
+
+const Boundary<MlpInt8Fwd> kNone(
+    "largest of a sample and the least that has a scale", {"x"}, {"in.largest <= double(kLeast)"},
+    kThreeSides,
+    [](const auto& a, Sides& met) {
+      for (int64_t i = 0; i < a.shape.n; ++i) met.compare(largest_of(a, i), double(MlpInt8Fwd::kLeast));
+    },
+    [](const auto& x, Generator& random) {
+      for (int64_t i = 0; i < x.shape.n; ++i) {
+        const double largest = largest_of(x, i);
+        if (random() % 2 == 0 || largest == 0) continue;
+        // Just the least, or far below it.
+        const double by = MlpInt8Fwd::kLeast * (random() % 2 ? 1 : 0.025) / largest;
+        for (int64_t c = 0; c < x.shape.in; ++c) {
+          float& v = drawn(x.x[c * x.shape.n + i]);
+          v = float(v * by);
+        }
+      }
+    });
+const Boundary<MlpInt8Fwd> kZeros("a sample of zeros", {"x"}, {}, kEither, [](const auto& a, Sides& met) {
+  for (int64_t i = 0; i < a.shape.n; ++i) met.holds(largest_of(a, i) == 0);
+});
 const Boundary<MlpInt8Fwd> kLogistic("outputs pass through a logistic function", {"logistic"}, {}, kEither,
                                      [](const auto& a, Sides& met) { met.holds(a.shape.logistic != 0); });
 const Boundary<MlpInt8Fwd> kDeep("hidden layers", {"hidden"}, {"layer < s.hidden"}, kOn | kAbove,

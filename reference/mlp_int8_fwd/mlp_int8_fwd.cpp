@@ -58,13 +58,15 @@ void MlpInt8Fwd::reference(const Args<double>& x, const Args<double>& magnitude)
       const int8_t* w = x.bytes + s.weight_begin(layer);
       in.measure();
       const bool none = in.largest <= double(kLeast);
-      const bool vague =
-          in.largest <= 1.01 * double(kLeast) || 8 * kRoundoff * kGrowth * in.most_off >= in.largest;
+      // The inputs of the network are not off, and a variant's largest is theirs.
+      const bool surely_none = in.largest <= double(kLeast) - kRoundoff * kGrowth * in.most_off;
+      const bool vague = !surely_none && (in.largest <= 1.01 * double(kLeast) ||
+                                          8 * kRoundoff * kGrowth * in.most_off >= in.largest);
       q.assign(size_t(from), 0.0);
       d.assign(size_t(from), 0.0);
       for (size_t c = 0; c < size_t(from); ++c) {
         q[c] = none ? 0 : std::nearbyint(127 * in.h[c] / in.largest);
-        d[c] = vague ? 0 : steps_off(in, c);
+        d[c] = vague || none ? 0 : steps_off(in, c);
       }
       z.assign(size_t(to), 0.0);
       mz.assign(size_t(to), 0.0);
@@ -79,7 +81,7 @@ void MlpInt8Fwd::reference(const Args<double>& x, const Args<double>& magnitude)
         }
         const double v = sum * (in.largest / 127) * *factor;
         z[size_t(r)] = layer < s.hidden ? (v > 0 ? v : 0) : v;
-        mz[size_t(r)] = std::abs(v) * (vague ? 1 : 1 + in.most_off / in.largest) + *factor * off;
+        mz[size_t(r)] = std::abs(v) * (vague || none ? 1 : 1 + in.most_off / in.largest) + *factor * off;
       }
       in.h = z;
       in.m = mz;

@@ -78,6 +78,43 @@ const Boundary<OccupancyChoose> kOccupied(
         return;
       }
     });
+/// The threshold of occupied cells as arithmetic in float gets it, which the contract does not allow.
+uint32_t threshold_in_float(float share, int64_t grid_cells, int32_t occupied) {
+  const float want = share * float(grid_cells) / float(occupied > 0 ? occupied : 1);
+  return uint32_t((want < 1 ? want : 1) * 65536);
+}
+
+const Boundary<OccupancyChoose> kNearWhole(
+    "threshold of occupied cells that a float rounds up", {"share", "occupied", "grid_cells"}, {}, kHolds,
+    [](const auto& a, Sides& met) {
+      const auto in_float = threshold_in_float(float(*a.share), a.shape.grid_cells, *a.occupied);
+      each_word(a, [&](uint32_t w, bool occupied, const OccupancyChoose::Thresholds& limits) {
+        if (occupied && w >> 16 >= limits.any && (w & 0xFFFF) == limits.occupied &&
+            in_float > limits.occupied)
+          met.holds(true);
+      });
+    },
+    [](const auto& x, Generator& random) {
+      const int64_t grid = x.shape.grid_cells;
+      for (int64_t c = 0; x.shape.all == 0 && c < x.shape.cells; ++c) {
+        const uint32_t w = word_of(x, c), low = w & 0xFFFF;
+        for (int tried = 0; tried < 16; ++tried) {
+          const auto occupied = int32_t(1 + random() % uint64_t(std::max<int64_t>(1, grid / 16)));
+          // The largest share below the next threshold.
+          float share = float(double(low + 1) / 65536 * double(occupied) / double(grid));
+          if (OccupancyChoose::thresholds(share, grid, occupied).occupied > low)
+            share = std::nextafter(share, 0.0F);
+          const auto limits = OccupancyChoose::thresholds(share, grid, occupied);
+          if (limits.occupied != low || w >> 16 < limits.any ||
+              threshold_in_float(share, grid, occupied) <= low)
+            continue;
+          drawn(*x.share) = share;
+          drawn(*x.occupied) = occupied;
+          evaluate(x, c, true);
+          return;
+        }
+      }
+    });
 const Boundary<OccupancyChoose> kBit(
     "cell is occupied", {"bits"}, {}, kEither, [](const auto& a, Sides& met) {
       each_word(a, [&](uint32_t, bool occupied, const OccupancyChoose::Thresholds&) { met.holds(occupied); });

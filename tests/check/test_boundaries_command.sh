@@ -8,10 +8,11 @@ count_failures
 grep -qE '^unscale +coverage ([0-9]+) of \1 +[0-9]+ cases, [0-9]+ with --quick$' "$tmp/text" || fail "no coverage of unscale"
 grep -qE '^  known depth \(truth\) +below [1-9][0-9]*  on [1-9][0-9]*  above [1-9][0-9]*' "$tmp/text" || fail "no sides of a depth"
 grep -qE 'not with --quick: ' "$tmp/text" || fail "not said what a quick check leaves out"
+grep -qE '^  [1-9][0-9]* pairs of conditions' "$tmp/text" || fail "no number of pairs of conditions"
 grep -qE '^2 ops: coverage ([0-9]+) of \1$' "$tmp/text" || fail "no sum"
 
 "$klab" check --boundaries --json unscale >"$tmp/json" || fail "exit code $? with --json"
-for key in '"op": "unscale"' '"wanted": ' '"met": ' '"quick_cases": ' '"boundary": "all are finite"' '"not_met": \[\]'; do
+for key in '"op": "unscale"' '"wanted": ' '"met": ' '"quick_cases": ' '"boundary": "all are finite"' '"not_met": \[\]' '"pairs": [1-9]' '"pairs_left_out": \['; do
   grep -q "$key" "$tmp/json" || fail "no $key for programs"
 done
 

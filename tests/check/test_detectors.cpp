@@ -15,7 +15,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <regex>
 #include <thread>
 
 #include "harness/check/cases.h"
@@ -25,6 +27,7 @@
 #include "harness/core/buffers.h"
 #include "harness/core/fill.h"
 #include "harness/core/registry.h"
+#include "harness/core/source.h"
 #include "harness/simt/modules.h"
 #include "reference/dropout_fwd/philox.h"
 #include "reference/generator.h"
@@ -418,6 +421,23 @@ TEST_F(Detectors, EveryKindOfInputsIsWatched) {
   simt::load_module(KLAB_CUDA_MUTANTS, false);
   simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
   alone(Detector::watched_kinds, *find_variant("vector_add.cuda.60_reads_past_end_when_huge"));
+}
+
+TEST(EveryDetector, HasASpecimenThatItAloneCatches) {
+  const std::filesystem::path home = KLAB_SOURCE_DIR;
+  std::string tests;
+  for (const auto& entry : std::filesystem::directory_iterator(home / "tests/check"))
+    if (entry.path().extension() == ".cpp") tests += read_text(entry.path().string());
+  const std::string text = read_text((home / "harness/check/detectors.h").string());
+  static const std::regex name("\\n  ([a-z_]+),");
+  int count = 0;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at, ++count) {
+    const std::string detector = "Detector::" + (*at)[1].str();
+    EXPECT_TRUE(tests.find("alone(" + detector) != std::string::npos ||
+                tests.find("off(" + detector) != std::string::npos)
+        << detector;
+  }
+  EXPECT_EQ(count, int(Detector::kCount));
 }
 
 TEST_F(Detectors, DropoutMeetsItsThreshold) {

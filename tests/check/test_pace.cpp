@@ -73,7 +73,8 @@ TEST(Pace, AgreesWithWhatRungsNeed) {
       const LabOp& op = *find_op(op_name);
       const std::vector<int64_t> shape =
           op.op.dims.size() == 1 ? std::vector<int64_t>{2'000'003} : std::vector<int64_t>{30'011, 3};
-      const HostWork foreseen = expected_host_work(op, *v, shape, 1e9, 1);
+      PartInputs inputs(op);
+      const HostWork foreseen = expected_host_work(op, *v, shape, 1e9, 1, inputs);
       const double work = measured_work(op, *v, shape);
       EXPECT_GT(foreseen.expected, work / 2) << v->id;
       EXPECT_LT(foreseen.expected, work * 2) << v->id;
@@ -87,7 +88,8 @@ TEST(Pace, EndsEarlyWhereItIsHopeless) {
   const Variant* v = find_variant("reduce.cuda.04_sixteen_bytes");
   ASSERT_NE(v, nullptr);
   const std::vector<int64_t> shape = {1'000'003};
-  const HostWork foreseen = expected_host_work(*find_op("reduce"), *v, shape, 3000, 1);
+  PartInputs inputs(*find_op("reduce"));
+  const HostWork foreseen = expected_host_work(*find_op("reduce"), *v, shape, 3000, 1, inputs);
   EXPECT_GT(foreseen.expected, 3000);
   EXPECT_LT(foreseen.spent, measured_work(*find_op("reduce"), *v, shape) / 10);
 }

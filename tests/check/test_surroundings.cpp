@@ -14,6 +14,7 @@
 #include "harness/check/process_state.h"
 #include "harness/check/thread_watch.h"
 #include "harness/core/buffers.h"
+#include "harness/core/kept_mappings.h"
 
 namespace klab {
 namespace {
@@ -32,6 +33,27 @@ TEST(Guarded, TensorsLieWhereTheyAreAskedTo) {
           EXPECT_EQ(reinterpret_cast<uintptr_t>(b.as<char>() + bytes) % uintptr_t(sysconf(_SC_PAGESIZE)), 0U);
       }
     }
+}
+
+TEST(LargeTensors, AreKeptForTheNextOnesWhileACheckRuns) {
+  constexpr int64_t kBytes = 8 << 20;
+  {
+    const KeptMappings mappings;
+    const void* first = nullptr;
+    {
+      Buffer one(kBytes, 0);
+      first = one.data();
+      one.poison();
+    }
+    const Buffer larger(2 * kBytes, 0), same(kBytes, 0, 1), another(kBytes, 0);
+    EXPECT_NE(larger.data(), first);
+    EXPECT_EQ(same.data(), first);
+    EXPECT_NE(another.data(), first);
+    EXPECT_TRUE(same.intact(nullptr)) << "it has the fences of the one before";
+    EXPECT_EQ(*same.as<unsigned char>(), 0xFF);
+  }
+  const Buffer fresh(kBytes, 0);
+  EXPECT_EQ(*fresh.as<unsigned char>(), 0) << "kept behind the end of the check";
 }
 
 TEST(Guarded, AccessesBeyondATensorAreNotedAndLetThrough) {

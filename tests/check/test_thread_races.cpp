@@ -4,12 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
+#include "harness/check/check.h"
+#include "harness/check/detectors.h"
 #include "harness/check/thread_races.h"
+#include "harness/core/registry.h"
 #include "harness/core/source.h"
 #include "harness/simt/modules.h"
 
@@ -44,8 +50,10 @@ class ThreadRaces : public testing::Test {
   static std::optional<ThreadRace> watched(const std::string& name) {
     auto* const call = reinterpret_cast<void (*)()>(dlsym(module_, name.c_str()));
     EXPECT_NE(call, nullptr) << name;
-    const RaceWatch watch;
+    auto* const data = reinterpret_cast<int* (*)()>(dlsym(module_, "watched_data"));
+    RaceWatch watch;
     call();
+    watch.read(data(), 99 * sizeof(int));
     return watch.first();
   }
   static inline void* module_ = nullptr;
@@ -69,6 +77,46 @@ TEST_F(ThreadRaces, AreFoundAndOrderIsNotAccused) {
   }
   EXPECT_GE(right, 20 * 5);
   EXPECT_GE(wrong, 12 * 5);
+}
+
+Variant variant_that_sums(const char* id, void* call) {
+  auto* const sum = reinterpret_cast<void (*)(const float*, const float*, float*, int64_t)>(call);
+  Variant v;
+  v.op = "vector_add";
+  v.backend = "cpu";
+  v.id = id;
+  v.supported = [](ShapeView, const Host&) { return std::string(); };
+  v.bind = [sum](ShapeView shape, std::span<void* const> p) -> std::function<void()> {
+    return [sum, n = shape[0], a = static_cast<float*>(p[0]), b = static_cast<float*>(p[1]),
+            c = static_cast<float*>(p[2])] { sum(a, b, c, n); };
+  };
+  v.watched = v.bind;
+  return v;
+}
+
+std::vector<Failure> failures_of_sum(const Variant& v) {
+  const Variant* const list[] = {&v};
+  return check(*find_op("vector_add"), list, {.max_failures = 1, .done = {}}).variants.front().failures;
+}
+
+TEST_F(ThreadRaces, AreLookedForWhereSeveralThreadsHaveWork) {
+  const Variant v = variant_that_sums("vector_add.cpu.60_chunks", dlsym(module_, "sum_in_chunks"));
+  const auto failures = failures_of_sum(v);
+  ASSERT_EQ(failures.size(), 1U);
+  EXPECT_EQ(failures[0].fault, Fault::race) << failures[0].note;
+  const Without off(Detector::thread_races);
+  for (const Failure& f : failures_of_sum(v)) ADD_FAILURE() << "caught by another: " << f.note;
+}
+
+TEST_F(ThreadRaces, AThreadThatTheCallDoesNotWaitForIsLate) {
+  const Variant v = variant_that_sums("vector_add.cpu.60_detached", dlsym(module_, "sum_detached"));
+  const Without off(Detector::threads_that_stay);  // sees it by chance: it ends at about the same time
+  const auto failures = failures_of_sum(v);
+  ASSERT_EQ(failures.size(), 1U);
+  EXPECT_EQ(failures[0].fault, Fault::late) << failures[0].note;
+  EXPECT_NE(failures[0].note.find("by a thread that the call does not wait for"), std::string::npos)
+      << failures[0].note;
+  EXPECT_EQ(failures[0].tensor, "c");
 }
 
 TEST_F(ThreadRaces, NameBothLines) {

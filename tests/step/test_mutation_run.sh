@@ -46,6 +46,40 @@ CHECK
 }
 decided "$tmp/answer" || { cat "$tmp/answer"; fail "known mutants are not decided"; }
 
+# Without its atomic operation this one has a race of threads that changes no result.
+cat >"$tmp/tree/kernels/vector_add/cpu/01_scalar.cpp" <<'KERNEL'
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "harness/core/registrar.h"
+#include "reference/vector_add/vector_add.h"
+
+namespace klab {
+namespace {
+int64_t calls = {};
+void run(const VectorAdd::Args<float>& x) {
+  std::transform(x.a, std::next(x.a, x.shape.n), x.b, x.c, std::plus<float>());
+#pragma omp parallel
+  {
+#pragma omp atomic
+    calls |= x.shape.n;
+  }
+}
+KLAB_VARIANT(VectorAdd, {.run = run});
+}  // namespace
+}  // namespace klab
+KERNEL
+if ! grep -q 'CMAKE_CXX_COMPILER:.*clang' "$build/CMakeCache.txt" && ! grep -q '^KLAB_ASAN:BOOL=ON' "$build/CMakeCache.txt"; then
+  KLAB_ROOT=$tmp/tree "$klab" check --mutants vector_add.cpu.01_scalar --json >"$tmp/threads" 2>"$tmp/err" ||
+    { cat "$tmp/threads" "$tmp/err"; fail "--mutants ends with an error where threads are started"; }
+  python3 - "$tmp/threads" <<'CHECK' || { cat "$tmp/threads"; fail "a race of threads survives"; }
+import json, sys
+gone = [m for m in json.load(open(sys.argv[1]))["mutants"] if m["mutation"] == "#pragma omp atomic is gone"]
+sys.exit(0 if len(gone) == 1 and gone[0]["outcome"] == "killed" and "race of threads" in gone[0]["by"] else 1)
+CHECK
+fi
+
 # A check that kills nothing, one that kills everything, and one that judges nothing.
 for blind in 's/"outcome": "killed"/"outcome": "survived"/' 's/"outcome": "survived"/"outcome": "killed"/' 's/"outcome": "[a-z ]*"/"outcome": "not judged"/'; do
   sed "$blind" "$tmp/answer" >"$tmp/blind"

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -24,6 +25,8 @@ int total = 0;
 void touch(int k) { data[k] += k; }
 
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) int* watched_data() { return data; }
 
 RIGHT(ranges) {
 #pragma omp parallel for num_threads(kThreads)
@@ -206,6 +209,25 @@ WRONG(threads_without_a_lock) {
   for (int t = 0; t < kThreads; ++t) team.emplace_back([] { total += 1; });
   for (std::thread& t : team) t.join();
 }
+// The caller reads `data` behind the call.
+WRONG(detached_behind_a_flag) {
+  std::atomic<bool> started{false}, ended{false};
+  std::thread([&] {
+    started = true;
+    data[0] = 5;
+    ended.store(true, std::memory_order_relaxed);
+  }).detach();
+  while (!started || !ended.load(std::memory_order_relaxed)) std::this_thread::yield();
+}
+RIGHT(detached_before_a_flag) {
+  static std::atomic<bool> done;
+  done = false;
+  std::thread([] {
+    data[0] = 5;
+    done = true;
+  }).detach();
+  while (!done) std::this_thread::yield();
+}
 WRONG(read_before_join) {
   std::thread one([] { data[0] = 5; });
   total += data[0];
@@ -329,4 +351,30 @@ WRONG(copied_through_the_neighbor) {
     const int begin = omp_get_thread_num() * 33;
     for (int k = 0; k < 33; ++k) data[(begin + k + 1) % kItems] = data[begin + k];
   }
+}
+
+int64_t last_chunk = 0;
+
+// c = a + b. Fewer elements than a chunk has are one thread's, whatever the team's number is.
+extern "C" __attribute__((visibility("default"))) void sum_in_chunks(const float* a, const float* b, float* c,
+                                                                     int64_t n) {
+#pragma omp parallel for schedule(static, 4096) if (n > 1)
+  for (int64_t i = 0; i < n; ++i) {
+    c[i] = a[i] + b[i];
+    if (i % 4096 == 0) last_chunk = i;
+  }
+}
+
+// The same; half is a thread's, and nothing orders its end before that of the call.
+extern "C" __attribute__((visibility("default"))) void sum_detached(const float* a, const float* b, float* c,
+                                                                    int64_t n) {
+  const bool divided = n >= 4096 && omp_get_max_threads() > 1;
+  std::atomic<bool> ended{!divided};
+  if (divided)
+    std::thread([&] {
+      for (int64_t i = n / 2; i < n; ++i) c[i] = a[i] + b[i];
+      ended.store(true, std::memory_order_relaxed);
+    }).detach();
+  for (int64_t i = 0; i < (divided ? n / 2 : n); ++i) c[i] = a[i] + b[i];
+  while (!ended.load(std::memory_order_relaxed)) std::this_thread::yield();
 }
