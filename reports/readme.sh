@@ -3,13 +3,14 @@
 #
 #   reports/readme.sh              runs the tour on this machine, records it, and makes all pages
 #   reports/readme.sh --pages      makes all pages from the records
+#   reports/readme.sh --realtime CSV      prints such rows of klab realtime as the table that the pages show
 #   reports/readme.sh --picture MACHINE   reports/pictures/klab.png, of that machine's rows; needs gnuplot
 #
 # A run is recorded as reports/recorded/<fingerprint>/run.txt, what was printed, with its rows, run.csv, next to machine.json,
 # the record of the machine. From these come
 #   README.md                      its blocks: kernel (of a rung's file), ladder (of one machine), labs (one line each), machines
 #   labs/README.md                 its block: labs, with all operations and their rungs
-#   labs/21_realtime/README.md     its block: realtime, of each machine that has a realtime.csv (klab realtime)
+#   labs/21_realtime/README.md     its block: realtime, of each machine that has a realtime.csv (reports/realtime.sh)
 #   reports/recorded/*/README.md   that machine: speeds, training, ladders
 # KLAB names the program (default: ./klab), README the first page to fill, LABS the page of the labs, REALTIME the lesson, PAGES the
 # folder for the others (default: reports/recorded).
@@ -20,6 +21,7 @@ readme=$(readlink -f -- "${README:-$root/README.md}")
 labs=$(readlink -f -- "${LABS:-$root/labs/README.md}")
 realtime=$(readlink -f -- "${REALTIME:-$root/labs/21_realtime/README.md}")
 pages=$(readlink -f -- "${PAGES:-$root/reports/recorded}")
+[[ ${1:-} != --realtime ]] || set -- "$1" "$(readlink -f -- "${2:?name the rows, a realtime.csv}")"
 cd "$root"
 gpu_op=matmul        # the ladder of the first page that ran on a GPU; some of its rungs
 op=softmax_xent_fwd  # the ladder of the first page and of its picture
@@ -70,19 +72,33 @@ circumstances() {
   fi
 }
 
-# realtime_table CSV: rows of klab realtime as a table of Markdown. What a plan gives up is the last column, in quotes if it has commas.
+# realtime_table CSV: rows of klab realtime as a table of Markdown, and their circumstances. Cells in quotes may have commas.
 realtime_table() {
-  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i
-                     print "| plan | frames/s | over the first | PSNR, dB | from first, dB | computed | what is skipped or given up |"
-                     print "|---|--:|--:|--:|--:|--:|---|"; next }
-    { change = $at["change"]
-      for (i = at["change"] + 1; i <= NF; ++i) change = change "," $i
-      gsub(/^"|"$/, "", change); gsub(/""/, "\"", change)
-      over = $at["over_first"] == "" ? "" : sprintf("%.2f [%.2f, %.2f]", $at["over_first"], $at["over_first_low"], $at["over_first_high"])
-      printf "| %s | %.2f [%.2f, %.2f] | %s | %s | %s | %.0f %% | %s |\n", $1, $at["frames_per_second"], $at["low"], $at["high"], over,
-        $at["psnr"], $at["from_first"], 100 * $at["computed"], change
-      size = $at["width"] "x" $at["height"] " pixels, " $at["threads"] " threads; " $at["paths"] " paths of " $at["frames"] " cameras, " $at["rounds"] " rounds" }
-    END { print ""; print size "." }' "$1"
+  awk '
+    function cells(line, into,   n, i, c, quoted) {
+      n = 1; into[1] = ""; quoted = 0
+      for (i = 1; i <= length(line); ++i) {
+        c = substr(line, i, 1)
+        if (c == "\"" && quoted && substr(line, i + 1, 1) == "\"") { into[n] = into[n] c; ++i }
+        else if (c == "\"") quoted = !quoted
+        else if (c == "," && !quoted) into[++n] = ""
+        else into[n] = into[n] c
+      }
+      return n
+    }
+    NR == 1 { n = cells($0, heads)
+              for (i = 1; i <= n; ++i) at[heads[i]] = i
+              print "| plan | frames/s | over the first | PSNR, dB | from first, dB | computed | what is skipped or given up |"
+              print "|---|--:|--:|--:|--:|--:|---|"; next }
+    { cells($0, row)
+      over = row[at["over_first"]] == "" ? "" : sprintf("%.2f [%.2f, %.2f]", row[at["over_first"]], row[at["over_first_low"]], row[at["over_first_high"]])
+      from = row[at["from_first"]] == "inf" ? "equal" : row[at["from_first"]]
+      printf "| %s | %.2f [%.2f, %.2f] | %s | %s | %s | %.0f %% | %s |\n", row[1], row[at["frames_per_second"]], row[at["low"]], row[at["high"]], over,
+        row[at["psnr"]], from, 100 * row[at["computed"]], row[at["change"]]
+      said = row[at["width"]] "x" row[at["height"]] " pixels, " row[at["threads"]] " threads; " row[at["paths"]] (row[at["paths"]] == 1 ? " path of " : " paths of ") row[at["frames"]] \
+        " cameras, " row[at["rounds"]] " rounds"
+      if ("scene" in at) said = "Scene " row[at["scene"]] "; " said "; klab " row[at["commit"]] }
+    END { print ""; print said "." }' "$1"
 }
 
 # page FOLDER: the page of one machine.
@@ -179,6 +195,7 @@ make_pages() {
     [[ ! -f $folder/gpu_rows.csv ]] || what+=', CUDA ladders on the GPU'
     [[ ! -f $folder/gpu_agreement.csv ]] || what+=", the GPU's own counters"
     [[ ! -d $folder/train ]] || what+=', training'
+    [[ ! -f $folder/realtime.csv ]] || what+=', pictures in real time'
     [[ -z $what ]] || printf ':%s' "${what#,}"
     [[ $(of_machine "$folder" gpu) != none ]] || printf '; no GPU'
     echo
@@ -208,9 +225,10 @@ scene='reports/pictures/scene.png'; scene_title='klab train: the built-in scene'
 
 case ${1:-} in
   --pages) make_pages; exit 0 ;;
+  --realtime) realtime_table "$2"; exit 0 ;;
   --picture) picture "${2:?name the machine, a folder of reports/recorded}"; exit 0 ;;
   "") ;;
-  *) echo "usage: reports/readme.sh [--pages | --picture MACHINE]" >&2; exit 2 ;;
+  *) echo "usage: reports/readme.sh [--pages | --realtime CSV | --picture MACHINE]" >&2; exit 2 ;;
 esac
 
 "$klab" doctor --json >"$tmp/machine.json"

@@ -120,6 +120,18 @@ std::string help_text(const CLI::App& root) {
   return text;
 }
 
+/// Returns the first argument of a command that is missing, with what it is; empty if none is.
+std::string missing_argument(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    std::string name = option->get_name();
+    if (option->get_positional())
+      std::ranges::transform(name, name.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+    return command.get_name() + " needs " + name + ": " + option->get_description();
+  }
+  return "";
+}
+
 int parse_and_run(int argc, const char* const* argv) {
   const std::string& name_here = project_info().name;
   const bool own = name_here != "klab";  // a program of another project
@@ -159,8 +171,10 @@ int parse_and_run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     const auto asked = root.get_subcommands();
     const std::string name = asked.empty() ? "" : asked.front()->get_name() + " ";
-    return complain(std::string(error.what()) + "\n" + project_info().name + " " + name +
-                    "--help says what it takes.");
+    const bool missing = error.get_exit_code() == int(CLI::ExitCodes::RequiredError) && !asked.empty();
+    const std::string argument = missing ? missing_argument(*asked.front()) : "";
+    return complain((argument.empty() ? std::string(error.what()) : argument) + "\n" + project_info().name +
+                    " " + name + "--help says what it takes.");
   }
   const auto chosen = root.get_subcommands();
   const CLI::App* command = chosen.empty() ? nullptr : chosen.front();

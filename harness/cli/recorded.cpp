@@ -68,8 +68,10 @@ std::string rows_file_of(const std::string& name) {
   for (const fs::path& machine : machine_folders(root))
     if (const fs::path other = machine / (name + ".csv"); fs::exists(other)) return other.string();
   const auto names = recorded_names(root);
-  throw NotFound(not_found_text("recorded run", name, names) +
-                 (names.empty() ? "\nThere are none; klab bench WHAT --baseline NAME makes one." : ""));
+  throw NotFound(
+      not_found_text("recorded run", name, names) +
+      "\nName a file of rows (klab bench WHAT --out FILE.csv), or make it: klab bench WHAT --baseline " +
+      name);
 }
 
 Recording read_rows(const std::string& name) { return read_csv(rows_file_of(name)); }

@@ -63,6 +63,8 @@ void Svg::text(double x, double y, const std::string& text, const char* style, c
 }
 
 void Svg::paragraph(const std::string& text, const char* style) {
+  // Letters of headings, of style t, are wider.
+  const size_t letters = std::string_view(style) == "t" ? kLettersOfLine * 9 / 10 : kLettersOfLine;
   std::istringstream in(text);
   std::string line;
   const auto out = [&] {
@@ -71,7 +73,7 @@ void Svg::paragraph(const std::string& text, const char* style) {
     line.clear();
   };
   for (std::string word; in >> word;) {
-    if (!line.empty() && line.size() + 1 + word.size() > kLettersOfLine) out();
+    if (!line.empty() && line.size() + 1 + word.size() > letters) out();
     line += (line.empty() ? "" : " ") + word;
   }
   if (!line.empty()) out();

@@ -148,7 +148,10 @@ std::string HtmlTable::html(bool filter) const {
     bool numeric = false;
     for (const auto& row : rows_) numeric = numeric || (i < row.size() && !row[i].sort.empty());
     const std::string style = style_of(i, numeric ? "n" : "");
-    html += fmt::format("<th{}>{}</th>", style.empty() ? "" : " class=\"" + style + "\"", escaped(heads_[i]));
+    std::string head = escaped(heads_[i]);  // a long name may be broken behind its underscores
+    for (size_t at = 0; (at = head.find('_', at)) != std::string::npos; at += 6)
+      head.replace(at, 1, "_<wbr>");
+    html += fmt::format("<th{}>{}</th>", style.empty() ? "" : " class=\"" + style + "\"", head);
   }
   html += "</tr></thead><tbody>\n";
   for (size_t r = 0; r < rows_.size(); ++r) {

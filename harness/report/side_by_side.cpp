@@ -41,6 +41,18 @@ std::vector<std::string> heads_of(const SideBySide& runs) {
   return heads;
 }
 
+/// Returns a row's name for a legend, without the number of threads if all rows have the same, and cut where it is longer than a plot
+/// is wide.
+std::string legend_name(const RowOfRuns& row, const std::vector<const RowOfRuns*>& all) {
+  constexpr size_t kMostLetters = 64;
+  const std::string threads = row.size.substr(std::min(row.size.rfind(", "), row.size.size()));
+  const bool shared =
+      std::ranges::all_of(all, [&](const RowOfRuns* other) { return other->size.ends_with(threads); });
+  std::string name = row.variant + ", " + row.size;
+  if (shared) name.resize(name.size() - threads.size());
+  return name.size() <= kMostLetters ? name : name.substr(0, kMostLetters - 1) + "…";
+}
+
 }  // namespace
 
 std::optional<double> RowOfRuns::factor() const {
@@ -140,7 +152,7 @@ std::string over_runs(const SideBySide& runs, Plots& plots) {
   rows.resize(std::min(rows.size(), kMostLines));
   std::vector<Curve> curves;
   for (const RowOfRuns* row : rows) {
-    Curve curve{row->variant + ", " + row->size, {}};
+    Curve curve{legend_name(*row, rows), {}};
     double first = 0;
     for (size_t i = 0; i < row->seconds.size(); ++i) {
       if (!row->seconds[i]) continue;
@@ -149,7 +161,7 @@ std::string over_runs(const SideBySide& runs, Plots& plots) {
     }
     curves.push_back(std::move(curve));
   }
-  return plots.over_names(curves, runs.names, "time over that of the first run");
+  return plots.over_names(curves, runs.names, "times the first run");
 }
 
 }  // namespace klab

@@ -11,6 +11,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/step/arguments.h"
 #include "harness/step/bodies.h"
+#include "harness/step/helper_calls.h"
 #include "harness/step/lesson.h"
 
 namespace klab {
@@ -94,16 +95,24 @@ constexpr const char* kFrame =
 //
 )";
 
+/// Removes comments and collapses whitespace.
+std::string code_only(const std::string& text) {
+  static const std::regex comment(R"re(//[^\n]*|/\*[^]*?\*/)re"), space(R"(\s+)");
+  return std::regex_replace(std::regex_replace(text, comment, ""), space, " ");
+}
+
 /// Returns the tools that klab's rung uses and the starting code lacks: Highway's frame, and shared helpers
-/// with the first sentence of each.
+/// with the first sentence of each, and of each function that the rung calls.
 std::string tools_text(const std::string& own, const std::string& from) {
   const fs::path root = source_root();
   const auto had = helpers_of(from);
-  std::string text, includes;
+  std::string text, includes, code;
   for (const std::string& helper : helpers_of(own)) {
     if (helper == kFrameHeader || std::ranges::find(had, helper) != had.end()) continue;
     const std::string source = read_text(tree_file(helper));
     text += header_line("HELPER", helper + ": " + first_sentence(source));
+    if (code.empty()) code = code_only(own);
+    for (const std::string& call : helper_calls(source, code)) text += header_line("", call);
     if (helper.ends_with("-inl.h")) includes += "//             #include \"" + helper + "\"\n";
   }
   if (own.find(kFrameHeader) == std::string::npos || from.find(kFrameHeader) != std::string::npos)
@@ -114,12 +123,6 @@ std::string tools_text(const std::string& own, const std::string& from) {
   std::string frame = std::regex_replace(kFrame, std::regex("@contract"), contract[1].str());
   return text + std::regex_replace(frame, std::regex("//@helpers\n"),
                                    (includes.empty() ? "" : "//\n" + includes) + "//\n");
-}
-
-/// Removes comments and collapses whitespace.
-std::string code_only(const std::string& text) {
-  static const std::regex comment(R"re(//[^\n]*|/\*[^]*?\*/)re"), space(R"(\s+)");
-  return std::regex_replace(std::regex_replace(text, comment, ""), space, " ");
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

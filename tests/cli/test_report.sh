@@ -46,7 +46,7 @@ has runs.html '.more { display: none; }' "their style"
 has said.txt '1 figures, each as .svg and .csv' "what was written"
 [[ $(head -c 5 figures/runs.svg) == '<?xml' ]] || fail "the SVG cannot stand alone"
 has figures/runs.svg 'xmlns=' "SVG"
-[[ $(head -1 figures/runs.csv) == 'curve,run,time over that of the first run' ]] || fail "figure's numbers: $(head -1 figures/runs.csv)"
+[[ $(head -1 figures/runs.csv) == 'curve,run,times the first run' ]] || fail "figure's numbers: $(head -1 figures/runs.csv)"
 grep -q ',3,0.25$' figures/runs.csv || { head -5 figures/runs.csv; fail "the third run takes a quarter"; }
 
 # One run: a figure of each ladder, and tables.

@@ -40,6 +40,7 @@ folder=$(sed -n 's/^ *path: \(.*\)/\1/p' "$root/examples/pages/pages.yml")
 bash -ec "$command --trace transpose.cuda.02_shared_tile" >out.txt 2>&1 || { cat out.txt; fail "$command"; }
 [[ -f $folder/index.html ]] || fail "$command wrote no $folder/index.html"
 python3 "$here/site_links.py" "$folder" "$root" "$klab" || fail "the site"
+grep -q '<code>out</code> aligned' "$folder/ladders/03_transpose.html" || fail "backquotes in what a rung changes are no code"
 
 # A second call replaces the site and what is in the way of it; a file of somebody else is in the way of the call.
 echo mine >"$folder/CNAME"

@@ -287,4 +287,5 @@ def snapshot(page, values):
         fail("the program finds another field than klab")
 
 
-{"mesh": mesh, "glb": glb, "points": points, "gaussians": gaussians, "sog": sog, "density": density, "snapshot": snapshot}[sys.argv[1]](*sys.argv[2:])
+if __name__ == "__main__":
+    {"mesh": mesh, "glb": glb, "points": points, "gaussians": gaussians, "sog": sog, "density": density, "snapshot": snapshot}[sys.argv[1]](*sys.argv[2:])

@@ -66,6 +66,8 @@ has score.json 'was trained on'
 "$klab" train a --field voxels --seconds 0.2 --plan naive --out timed --no-eval >/dev/null 2>&1 || fail "no timed run"
 "$klab" train --resume timed --no-eval >over.txt 2>&1 || { cat over.txt; fail "does not resume"; }
 has over.txt 'nothing is left to train; --more 20'
+"$klab" train --resume timed --seconds 0.1 --no-eval >less.txt 2>&1 || { cat less.txt; fail "does not resume with a shorter time"; }
+has less.txt 'this run was given 0 s and has trained for 0 s: nothing is left to train; --more 20'
 steps() { sed -n 's/^trained *\([0-9]*\) steps.*/\1/p' "$1"; }
 "$klab" train --resume timed --more 0.5 --no-eval >more.txt 2>&1 || { cat more.txt; fail "--more"; }
 (($(steps more.txt) > $(steps over.txt))) || { cat over.txt more.txt; fail "--more trains nothing"; }

@@ -45,6 +45,11 @@ cmp all/model_int8.safetensors int8.safetensors || fail "the table's int8 is not
 # Pictures in real time: a row, a picture and a line for each plan, of the run's own scene.
 "$klab" realtime run --plan last --views 1 --frames 3 --rounds 2 --cells 32 --threads 2 --out live >live.txt 2>&1 || { cat live.txt; fail "no ladder of plans"; }
 [[ $(wc -l <live/realtime.csv) == 10 && -s live/realtime.html ]] || { cat live/realtime.csv; fail "not a row for each plan"; }
+grep -q '^plan,parent,.*,scene,commit,change$' live/realtime.csv || { cat live/realtime.csv; fail "rows do not say what was drawn by which klab"; }
+bash "$root/reports/readme.sh" --realtime live/realtime.csv >table.md || { cat table.md; fail "no table of the rows"; }
+[[ $(grep -c '^| 0[1-9]_[a-z0-9_]* | [0-9.]* \[' table.md) == 9 ]] && grep -q '^Scene built-in; [0-9]*x[0-9]* pixels, 2 threads; 1 path of 3 cameras, 2 rounds; klab .*\.$' table.md ||
+  { cat table.md; fail "the table of the rows lacks plans or their circumstances"; }
+grep -q '^| 08_reuse .*computes each pixel once in 4 frames, moves it in between; gives up' table.md || { cat table.md; fail "a text with commas is cut"; }
 column() { awk -F, -v plan="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i } $1 == plan { print $at[name] }' live/realtime.csv; }
 for plan in 01_every_sample 02_early_stop 03_empty_space 04_squares 05_half 06_int8 07_baked 08_reuse 09_foveated; do
   grep -q "^$plan " live.txt && [[ -s live/$plan.png ]] || { cat live.txt; fail "$plan has no line or no picture"; }
@@ -55,6 +60,14 @@ awk -v a="$(column 01_every_sample psnr)" -v b="$(column 04_squares psnr)" 'BEGI
 [[ $(column 01_every_sample width) -le 34 ]] || fail "not the size that the run was trained at"
 "$klab" realtime run --plan last --orbit 3 --size 24 --plans 08,foveated --rounds 1 --cells 16 --threads 2 --out live --json >live.json || fail "no ladder along a circle"
 [[ $(grep -c '"psnr": null' live.json) == 3 && $(grep -c '"width": 24' live.json) == 1 ]] || { cat live.json; fail "a circle has a true picture"; }
+# A record of this machine: all plans; arguments that would leave some out are refused.
+printf '#!/bin/sh\n[ "$1" != doctor ] || exec echo '"'"'{"fingerprint": "0123456789abcdef"}'"'"'\nexec "%s" "$@"\n' "$klab" >with_doctor
+chmod +x with_doctor  # its own doctor measures for seconds
+record() { KLAB=$tmp/with_doctor RECORDED=$tmp/records DISTURBED=1 bash "$root/reports/realtime.sh" run --plan last --views 1 --frames 2 --rounds 1 --cells 16 --threads 2 "$@"; }
+record >said.txt 2>&1 || { cat said.txt; fail "no record"; }
+[[ $(wc -l <records/0123456789abcdef/realtime.csv) == 10 && $(ls records/*) == $'machine.json\nrealtime.csv' ]] || { ls -R records; fail "not a record"; }
+record --plans 07 >said.txt 2>&1 && fail "a record of some plans"
+grep -q '^--plans: a record has all plans; leave it out$' said.txt || { cat said.txt; fail "does not say why"; }
 refused_live() {  # words, arguments...
   local words=$1 code=0; shift
   "$klab" realtime "$@" --out none >out.txt 2>said.txt || code=$?

@@ -120,7 +120,7 @@ TEST_F(SceneKinds, PathsOfAnotherMachineSayWhatLiesHere) {
 TEST_F(SceneKinds, ExchangedSidesAreNamed) {
   const json good = document;
   document["w"] = 12, document["h"] = 16;
-  refused({"images/0000.png is 16x12", "\"w\" and \"h\" says 12x16", "6 pictures", "exchange"});
+  refused({"images/0000.png is 16x12", "\"w\" and \"h\" say 12x16", "6 pictures", "exchange"});
   document = good;
   for (json& f : document["frames"]) f["w"] = 12, f["h"] = 16;
   refused({"width and height are exchanged"});
@@ -433,7 +433,7 @@ TEST_F(ColmapKinds, SidesAndSeparatorsOfOtherMachines) {
   std::swap(model.cameras[0].width, model.cameras[0].height);
   write_colmap_text(path / "sparse/0", model);
   expect_refusal([&] { loaded(); }, {"images.txt", "0000.png is 16x12",
-                                     "WIDTH and HEIGHT in cameras.txt says 12x16", "exchange"});
+                                     "WIDTH and HEIGHT in cameras.txt say 12x16", "exchange"});
   std::swap(model.cameras[0].width, model.cameras[0].height);
   fs::create_directories(path / "images/left");
   for (WrittenImage& image : model.images) {

@@ -149,6 +149,8 @@ TEST_F(Spz, RefusesForeignAndDamagedFiles) {
   for (const uint32_t version : {0U, 1U, 4U, 77U})
     expect_refused(gzip_of(one_gaussian(version)),
                    fmt::format("has version {} of SPZ; klab reads 2 and 3", version));
+  expect_refused(one_gaussian(4), "has version 4 of SPZ; klab reads 2 and 3");  // no gzip stream from 4 on
+  expect_refused(one_gaussian(3), "is no gzip stream");
   expect_refused(gzip_of(one_gaussian(3, 4)), "harmonics of degree 4");
   expect_refused(gzip_of(one_gaussian(3, 0, 24)), "24 fractional bits");
   expect_refused(gzip_of(one_gaussian(3, 0, 12, 2)), "has extensions");

@@ -16,6 +16,7 @@
 #include "harness/step/compiler_text.h"
 #include "harness/step/counts.h"
 #include "harness/step/diagnose.h"
+#include "harness/step/helper_calls.h"
 #include "harness/step/imports.h"
 #include "harness/step/lesson.h"
 #include "harness/step/source_places.h"
@@ -69,6 +70,18 @@ TEST(Step, EveryStepHasTextHintsAndStartingCode) {
     for (std::string line; std::getline(lines, line) && line.starts_with("//");)
       EXPECT_LE(line.size(), 112U) << line;
   }
+}
+
+TEST(Step, NamesTheFunctionsOfHelpersThatTheRungCalls) {
+  const std::string text = start_text(find_step("14.02"));
+  EXPECT_NE(text.find("\n//           exp_minus(d, x): exp(-x) for x >= 0"), std::string::npos) << text;
+  EXPECT_EQ(text.find("prefix_product("), std::string::npos) << text;  // which a later rung calls
+  const std::string header =
+      "/// Adds. Slowly.\ntemplate <class T>\ninline T plus(const std::map<T, int>& a, T* b,\n    int by = "
+      "1) {\n"
+      "/// Never called.\ninline void other() {\nHWY_INLINE V bare(D) {\ninline int declared(int);\n";
+  EXPECT_EQ(helper_calls(header, "plus(a, &b); bare(d); declared(1);"),
+            (std::vector<std::string>{"plus(a, b, by): Adds.", "bare(D)"}));
 }
 
 /// Where a rung takes over a part of its parent, every line that is not marked stands in klab's rung, too.

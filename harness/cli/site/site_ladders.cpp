@@ -27,6 +27,15 @@ std::string change_of(const Variant& v) {
   return at == header.end() ? "" : at->second;
 }
 
+/// Returns text as HTML, with what stands between backquotes as code.
+std::string with_code(const std::string& text) {
+  std::string html = escaped(text);
+  bool open = false;
+  for (size_t at = 0; (at = html.find('`', at)) != std::string::npos; open = !open)
+    html.replace(at, 1, open ? "</code>" : "<code>");
+  return open ? html + "</code>" : html;
+}
+
 std::string rungs_html(const LabOp& op, const PageContext& page, int number) {
   HtmlTable table(fmt::format("rungs{}", number), {"rung", "changes", "step", "read", "recorded"});
   table.keep({0, 2, 4});
@@ -42,7 +51,8 @@ std::string rungs_html(const LabOp& op, const PageContext& page, int number) {
     if (recorded.empty()) recorded = timed ? "below" : v->peer ? "" : "not measured on any recorded machine";
     const std::string name = (v->branch() ? "└ " : "") + v->backend + "." + v->rung;
     table.add({HtmlCell{"<code>" + escaped(name) + "</code>", "", ""},
-               HtmlCell::text(v->peer ? "a vendor's library, timed for comparison" : change_of(*v), "wide"),
+               HtmlCell{v->peer ? "a vendor's library, timed for comparison" : with_code(change_of(*v)), "",
+                        "wide"},
                HtmlCell{step == steps().end() ? "" : linked(page.to(step_page(*step)), escaped(step->name)),
                         "", ""},
                HtmlCell{read, "", ""}, HtmlCell::text(recorded, timed ? "wrap" : "wrap open")},

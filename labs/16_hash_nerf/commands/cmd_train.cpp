@@ -71,19 +71,20 @@ void add_time(RunOptions& run, std::optional<double> more) {
   if (more && (run.seconds || run.steps))
     throw std::invalid_argument(
         "--more adds to the time that the run has used: leave out --seconds and --steps");
-  if (run.resume.empty() || (!more && (run.seconds || run.steps))) return;
+  if (run.resume.empty() || (!more && run.steps)) return;
   std::error_code ignored;
   const std::filesystem::path checkpoint = run.resume / "checkpoint.safetensors";
   if (!more && !std::filesystem::exists(checkpoint, ignored)) return;  // refused later, with what is missing
   const RunState state = run_state_in(TensorFile(checkpoint));
+  const double budget = run.seconds.value_or(state.budget_seconds);
   if (more)
     run.seconds = state.seconds + *more;
-  else if (state.budget_seconds > 0 && state.seconds >= state.budget_seconds && Ranks::here().first())
+  else if (budget > 0 && state.seconds >= budget && Ranks::here().first())
     fmt::print(stderr,
                "note      this run was given {:.0f} s and has trained for {:.0f} s: nothing is left to "
                "train; --more 20 "
                "trains 20 s more\n",
-               state.budget_seconds, state.seconds);
+               budget, state.seconds);
 }
 
 /// Copies the options that were given; those left out may be set by a resumed run.

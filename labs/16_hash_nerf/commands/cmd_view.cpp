@@ -10,6 +10,7 @@
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/reading.h"
@@ -46,7 +47,14 @@ fs::path file_of_run(const std::string& given) {
       "of klab train; one that trains writes a checkpoint every half-minute");
 }
 
-std::unique_ptr<FieldModel> load_model(const fs::path& file) {
+/// Loads the model, Gaussians of another program into the box of the scene that was named.
+std::unique_ptr<FieldModel> load_model(const fs::path& file, const std::string& scene) {
+  if (is_gaussian_file(file)) {
+    if (scene.empty()) return load_field_model(file);
+    const Scene place = cameras_of_scene(scene, settings().seed);
+    return load_field_model(file, &place);
+  }
+  if (is_snapshot_file(file)) return load_field_model(file);
   try {
     return load_field_model(file);
   } catch (const std::runtime_error& e) {
@@ -118,7 +126,7 @@ int64_t steps_of(const json& result, const fs::path& file) {
 int view(const ViewValues& v) {
   HttpServer::require_available();
   const fs::path file = file_of_run(v.run);
-  std::unique_ptr<FieldModel> loaded = load_model(file);
+  std::unique_ptr<FieldModel> loaded = load_model(file, v.scene);
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
   CallTimes times = times_here();
@@ -139,7 +147,7 @@ int view(const ViewValues& v) {
        .field = loaded->field(),
        .scene = scene ? &*scene : nullptr,
        .black = loaded->placement().black,
-       .model = [&] { return loaded ? std::move(loaded) : load_model(file); },
+       .model = [&] { return loaded ? std::move(loaded) : load_model(file, v.scene); },
        .pictures =
            [&](const FieldModel& model) { return PictureMaker(model, v.plan, where, times, plan).render(); },
        .save = nullptr},

@@ -12,6 +12,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
+#include "harness/core/project_info.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/csv_text.h"
@@ -195,12 +196,19 @@ struct Conditions {
   double others = 0;  // hardware threads that other programs kept busy
 };
 
-std::string csv_of(const std::vector<PlanRow>& rows, const Conditions& c) {
+/// Returns the scene's name, or what was drawn if its scene is not known.
+const std::string& shown(const Subject& subject) {
+  return subject.scene ? subject.scene->name : subject.name;
+}
+
+std::string csv_of(const Subject& subject, const std::vector<PlanRow>& rows, const Conditions& c) {
+  const ProjectInfo& project = project_info();
+  const std::string commit = project.commit + (project.dirty ? "-dirty" : "");
   std::string text =
       "plan,parent,frames_per_second,low,high,over_first,over_first_low,over_first_high,over_parent,over_"
       "parent_low,"
       "over_parent_high,psnr,from_first,computed,held_bytes,width,height,paths,frames,rounds,threads,"
-      "change\n";
+      "scene,commit,change\n";
   const auto ratio = [](const std::optional<Estimate>& e) {
     return e ? fmt::format("{:.4f},{:.4f},{:.4f}", e->value, e->low, e->high) : std::string(",,");
   };
@@ -209,8 +217,8 @@ std::string csv_of(const std::vector<PlanRow>& rows, const Conditions& c) {
     text += fmt::format("{},{},{:.4f},{:.4f},{:.4f},{},{},{},{},{:.4f},{},", r.plan, r.parent, rate.value,
                         rate.low, rate.high, ratio(r.over_first), ratio(r.over_parent), db(r.psnr, "", "inf"),
                         db(r.apart, "", "inf"), r.computed, r.held_bytes);
-    text += fmt::format("{},{},{},{},{},{},{}\n", c.width, c.height, c.paths, c.frames, c.rounds,
-                        omp_get_max_threads(), csv_quoted(r.change));
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", c.width, c.height, c.paths, c.frames, c.rounds,
+                        omp_get_max_threads(), csv_quoted(shown(subject)), commit, csv_quoted(r.change));
   }
   return text;
 }
@@ -337,7 +345,7 @@ int climb(Values& v) {
   const Conditions c{camera.width, camera.height,   paths.size(), paths.front().cameras.size(),
                      v.rounds,     others.threads()};
   const std::vector<PlanRow> rows = rows_of(plans, measured);
-  write_file(fs::path(v.out) / "realtime.csv", csv_of(rows, c));
+  write_file(fs::path(v.out) / "realtime.csv", csv_of(subject, rows, c));
   const std::string conditions = text_of(c, !of_a_film, v);
   write_page(v, rows, conditions);
   if (v.json) {

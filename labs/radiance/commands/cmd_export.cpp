@@ -21,6 +21,7 @@
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/trained_on.h"
 #include "labs/radiance/splat/gaussian_model.h"
+#include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/splat_file.h"
 
 namespace klab::export_command {
@@ -283,6 +284,21 @@ void write_gaussians(const ExportValues& v, const fs::path& file, const FieldMod
   fmt::print("{}  {} Gaussians, {}\n", v.gaussians, gaussians->set.n, world.said);
 }
 
+/// Returns whether Gaussians are to be written as Gaussians and nothing else, and no one has said where they lie.
+bool only_converts(const ExportValues& v, const fs::path& file) {
+  return is_gaussian_file(file) && v.scene.empty() && v.outputs().size() == 1 && !v.gaussians.empty() &&
+         !(file.extension() == ".ply" && place_in_ply(file));
+}
+
+/// Writes Gaussians of another program in another format, in the world that they are in.
+void convert_gaussians(const ExportValues& v, const fs::path& file) {
+  std::vector<std::string> notes;
+  const GaussianSet set = load_gaussians(file, {}, &notes);
+  for (const std::string& note : notes) fmt::print("note      {}\n", note);
+  save_gaussians(v.gaussians, set, {});
+  fmt::print("{}  {} Gaussians, in the world of {}\n", v.gaussians, set.n, file.string());
+}
+
 void write_snapshot(const ExportValues& v, const fs::path& file, const FieldModel& model) {
   const Model* hash = model.as_hash();
   if (hash == nullptr)
@@ -341,6 +357,7 @@ int export_model(ExportValues& v) {
   const fs::path file = model_of_run(v.model);
   require_outputs(v, file);
   set_box(v);
+  if (only_converts(v, file)) return convert_gaussians(v, file), exit_ok;
   std::optional<Scene> scene;
   if (is_gaussian_file(file) && !v.scene.empty()) scene = cameras_of_scene(v.scene, settings().seed);
   const auto model = load_field_model(file, scene ? &*scene : nullptr);

@@ -16,6 +16,8 @@ function bytes_of(name) {
   return bytes;
 }
 
+if (innerWidth < 600) document.getElementById("panel").open = false;  // there it would cover the picture
+
 function say(text) { document.getElementById("said").textContent = text; }
 
 // ---- WebGL --------------------------------------------------------------------------------------------------------------------
@@ -242,9 +244,10 @@ function draw_rows(width, height, from, to) {
   const {eye, right, above, back} = axes(), focal = 0.5 * Math.min(width, height) / Math.tan(camera.fov / 2);
   if (paint) return paint(frame, width, height, {eye, right, above, back}, focal);
   gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
-  gl.viewport(0, 0, width, height);
+  // A column and a row more: a picture that is stretched is interpolated with what lies behind its edge.
+  gl.viewport(0, 0, width + 1, height + 1);
   gl.enable(gl.SCISSOR_TEST);
-  gl.scissor(0, from, width, to - from);
+  gl.scissor(0, from, width + 1, to - from + (to == height));
   gl.uniform3fv(places("eye"), eye);
   gl.uniform3fv(places("right"), right);
   gl.uniform3fv(places("above"), above);
@@ -299,7 +302,7 @@ function tick() {
     show(w, h, 0, h);
     const took = Math.max(1, performance.now() - begin);
     rows = Math.max(1, Math.round(h * share * PIECE / took));  // of the whole width
-    say(`${w} × ${h} pixels, ${Math.round(1000 / took)} pictures a second`);
+    say(`${w} × ${h} pixels, ${took > 100 ? (1000 / took).toFixed(1) : Math.round(1000 / took)} pictures a second`);
     share = Math.min(1, Math.max(1 / 16, share * Math.min(2, Math.max(0.3, Math.sqrt(BUSY / took)))));
     is_due = false;
     is_rough = w < canvas.width || h < canvas.height;

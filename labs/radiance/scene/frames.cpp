@@ -153,7 +153,7 @@ Refused PictureFinder::none_usable(const fs::path& file, size_t all, const std::
   if (odd_ > 0) {
     const bool turned = exchanged_ == odd_;
     return {file, size,
-            fmt::format("{}: {} is {}, and {} says {} ({} {} have another shape{})", none, first_odd_.name,
+            fmt::format("{}: {} is {}, and {} say {} ({} {} have another shape{})", none, first_odd_.name,
                         text(first_odd_.is), size, text(first_odd_.stated), odd_,
                         odd_ == 1 ? "picture" : "pictures", turned ? ": width and height are exchanged" : ""),
             turned

@@ -192,7 +192,7 @@ class Unpacked {
       is_whole_ = code == Z_STREAM_END;
       ended_ = is_whole_ || (code == Z_BUF_ERROR && left_ == 0);
       if (!ended_ && code != Z_OK && code != Z_BUF_ERROR)
-        refuse_spz(file_, "gzip", "is no gzip stream, which every SPZ file is, or a damaged one",
+        refuse_spz(file_, "gzip", "is no gzip stream, as SPZ of versions 2 and 3 is, or a damaged one",
                    "copy the file again");
     }
     return got;
@@ -229,6 +229,14 @@ SpzHeader require_known(const std::filesystem::path& file, SpzHeader h, size_t p
   return h;
 }
 
+/// Refuses version 4 and later ones by their number: they are no gzip stream, but begin with the header.
+void refuse_later_versions(const std::filesystem::path& file, const std::vector<uint8_t>& packed) {
+  SpzHeader header;
+  if (packed.size() < sizeof header) return;
+  std::memcpy(&header, packed.data(), sizeof header);
+  if (header.magic == kMagic && header.version > 3) require_known(file, header, packed.size());
+}
+
 }  // namespace
 
 void save_spz(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place) {
@@ -241,6 +249,7 @@ void save_spz(const std::filesystem::path& file, const GaussianSet& grid, const 
 GaussianSet load_spz(const std::filesystem::path& file, const WorldPlace& place,
                      std::vector<std::string>* notes) {
   const std::vector<uint8_t> packed = read_bytes(file, kMostSpzBytes);
+  refuse_later_versions(file, packed);
   Unpacked unpacked(file, packed);
   SpzHeader header;
   unpacked.read(reinterpret_cast<uint8_t*>(&header), sizeof header);
