@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -23,21 +24,35 @@ std::string message_of_terms(const std::function<void()>& refused) {
   return "accepted";
 }
 
+/// Returns the mean over the rays of the last batch of the binary entropy of their opacity, in nats.
+double binary_entropy_of(const Trainer& trainer) {
+  const std::vector<float> weight = trainer.tensor("weight"), opacity = trainer.tensor("opacity");
+  double mean = 0;
+  for (size_t r = 0; r < weight.size(); ++r) {
+    const double o = std::clamp(double(opacity[r]), 1e-6, 1 - 1e-6);
+    mean -= double(weight[r]) * (o * std::log(o) + (1 - o) * std::log(1 - o));
+  }
+  return mean;
+}
+
 /// The loss and the gradient of the densities' network for a batch that is the same for all weights.
 struct LossOfTerms {
   double loss;
   std::vector<float> gradient;
   double opacity;             // mean over the rays that count
+  double binary_entropy;      // likewise
   std::vector<float> pixels;  // the pixels' loss of each ray
 };
-LossOfTerms loss_of_terms(double l1, double entropy) {
+LossOfTerms loss_of_terms(double l1, double entropy, double binary_entropy = 0) {
   Config c = small_config();
   c.opacity_l1 = l1;
   c.opacity_entropy = entropy;
+  c.opacity_binary_entropy = binary_entropy;
   Trainer trainer(small_scene(), c, small_plan(), 3);
   LossOfTerms result = {.loss = trainer.loss_and_gradient().loss,
                         .gradient = {},
                         .opacity = 0,
+                        .binary_entropy = binary_entropy_of(trainer),
                         .pixels = trainer.tensor("value")};
   const Array<float>& g = trainer.gradient(Part::density);
   result.gradient.assign(g.begin(), g.end());
@@ -66,6 +81,26 @@ TEST(LossTerms, GradientsOfTwoTermsOnTheOpacityAddUp) {
   EXPECT_EQ(both.pixels, none.pixels) << "an error map learns from them";
   ASSERT_GT(l1.opacity, 0.01);
   EXPECT_NEAR(l1.loss - none.loss, 0.5 * l1.opacity, 1e-5 * l1.loss) << "the weight times the mean opacity";
+}
+
+TEST(LossTerms, TheBinaryEntropyAddsItsMeanOverTheRays) {
+  const LossOfTerms none = loss_of_terms(0, 0), with = loss_of_terms(0, 0, 0.5);
+  ASSERT_GT(with.binary_entropy, 0.01);
+  EXPECT_NEAR(with.loss - none.loss, 0.5 * with.binary_entropy, 1e-5 * with.loss);
+}
+
+TEST(LossTerms, TheBinaryEntropyMakesRaysOpaqueOrEmpty) {
+  const auto entropy_after_training = [](double weight) {
+    Config c = small_config();
+    c.opacity_binary_entropy = weight;
+    Trainer trainer(small_scene(), c, small_plan(), 3);
+    for (int i = 0; i < 100; ++i) trainer.step(0);
+    trainer.loss_and_gradient();
+    return binary_entropy_of(trainer);
+  };
+  // The least weight keeps the ops that compute opacities.
+  const double with = entropy_after_training(0.1), without = entropy_after_training(1e-12);
+  EXPECT_LT(with, 0.5 * without);
 }
 
 /// On a grid of voxels: the change of the loss along the gradient of the densities, with every term at once.
@@ -140,16 +175,19 @@ TEST(LossTerms, RangeAndDefaultComeFromTheDeclaration) {
 }
 
 TEST(LossTerms, AFieldWithoutOpacityRefusesTheTermByWhatItNeeds) {
-  for (const char* field : {"frequency", "gaussians"}) {
-    const std::string refused =
-        message_of_terms([&] { field_settings(field, R"({"opacity_entropy": 0.1})", "my.json"); });
-    EXPECT_NE(refused.find("\"opacity_entropy\""), std::string::npos) << refused;
-    EXPECT_NE(refused.find(fmt::format("needs the opacity of rays, which --field {} does not have: take "
-                                       "--field hash or voxels",
-                                       field)),
-              std::string::npos)
-        << refused;
-  }
+  for (const char* field : {"frequency", "gaussians"})
+    for (const LossTerm& each : loss_terms()) {
+      if (each.term->needs != Term::opacity) continue;
+      const std::string key = fmt::format("\"{}\"", each.term->name);
+      const std::string refused =
+          message_of_terms([&] { field_settings(field, fmt::format("{{{}: 0.1}}", key), "my.json"); });
+      EXPECT_NE(refused.find(key), std::string::npos) << refused;
+      EXPECT_NE(refused.find(fmt::format("needs the opacity of rays, which --field {} does not have: take "
+                                         "--field hash or voxels",
+                                         field)),
+                std::string::npos)
+          << refused;
+    }
   // The classic field has a "depth" that is no weight.
   const std::string depth =
       message_of_terms([&] { field_settings("gaussians", R"({"depth": 0.1})", "my.json"); });
