@@ -7,7 +7,6 @@
 #include <set>
 
 #include "harness/program/measure_ops.h"
-#include "harness/records/input.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/train/voxel_trainer.h"
 #include "tests/radiance/small_training.h"
@@ -203,14 +202,6 @@ TEST(LossTerms, ASceneWithoutDepthRefusesTheTermByName) {
   const std::string refused = message_of_terms([&] { Trainer(flat, c, small_plan(), 3); });
   EXPECT_NE(refused.find("\"depth\" needs pictures with their true depth"), std::string::npos) << refused;
   EXPECT_EQ(message_of_terms([&] { Trainer(small_scene(), c, small_plan(), 3); }), "accepted");
-}
-
-TEST(LossTerms, TheLessonHasTheirTable) {
-  const std::string lesson =
-      read_input(std::filesystem::path(KLAB_SOURCE_DIR) / "labs/16_hash_nerf/README.md");
-  EXPECT_NE(lesson.find(table_of_terms()), std::string::npos)
-      << "labs/16_hash_nerf/README.md, section \"The loss\", is to have this table:\n"
-      << table_of_terms();
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ double apart_step_lists(double a, double b) { return std::abs(a - b) / std::abs(
 TEST(TrainStep, MaximalSizesGiveTheSameLosses) {
   for (const double terms : {0.0, 1e-2}) {
     Config c = tiny_config();
-    c.opacity_entropy = c.distortion = c.depth = c.total_variation = terms;
+    weigh_all_terms(c, terms);
     CallTimes times;
     const Plan plan = Plan::named("naive", training_calls(c, 1), times);
     Backend padded = cpu_backend();
@@ -187,13 +187,13 @@ TEST(TrainStep, APictureByAListIsTheSame) {
 /// No access of a step is out of bounds, unordered, or to unwritten memory.
 TEST(TrainStep, ATracedStepHasNoFinding) {
   Config c = tiny_config();
-  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;
+  weigh_all_terms(c, 1e-3);
   simt::Session session({.traced = true, .counts = false});
   Trainer trainer = trainer_on("simt", c, 9);
   trainer.step(0);
   trainer.step(0);
   for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
-  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 0;  // with the fused op
+  weigh_all_terms(c, 0);  // with the fused op
   Trainer fused = trainer_on("simt", c, 9);
   fused.step(0);
   for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();

@@ -111,6 +111,7 @@ std::vector<Training> hash_trainings() {
   std::vector<Training> all = {hash_training("hash", hash_config())};
   all.back().in_every_way = true;
   Config terms = hash_config();
+  // Every term of when the rows were recorded; a later one has no part in them.
   terms.opacity_entropy = terms.distortion = terms.total_variation = terms.depth = 1e-2;
   terms.clip_norm = 1;
   terms.background = "random";
