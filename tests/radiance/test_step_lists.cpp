@@ -44,7 +44,7 @@ TEST(TrainStep, MaximalSizesGiveTheSameLosses) {
     Backend padded = cpu_backend();
     padded.exact = false;
     Trainer one(small_scene(), c, plan, 5),
-        other(small_scene(), c, plan, 5, padded, {.looks = {0}, .stretch = 0});
+        other(small_scene(), c, plan, 5, padded, {.passes = {0}, .stretch = 0});
     for (int i = 0; i < 40; ++i) {
       const StepReport a = one.step(0), b = other.step(0);
       EXPECT_EQ(a.rays, b.rays) << "step " << i;
@@ -150,7 +150,7 @@ TEST(TrainStep, ARecordedStepIsTheSame) {
       for (const auto& work : works) work();
     };
   };
-  const StepSizes whole = {.looks = {0}, .stretch = 0};
+  const StepSizes whole = {.passes = {0}, .stretch = 0};
   Trainer one(small_scene(), c, plan, 5, called, whole), other(small_scene(), c, plan, 5, recorded, whole);
   for (int i = 0; i < 30; ++i) EXPECT_EQ(one.step(0).loss, other.step(0).loss) << "step " << i;
   EXPECT_GT(other.host_counts().repeated, 50);  // the loss and the update of all steps but the first two

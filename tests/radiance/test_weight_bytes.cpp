@@ -135,7 +135,7 @@ std::vector<Training> hash_trainings() {
   all.push_back(hash_training("hash bf16", with_variation, {brain, std::nullopt}));
   all.back().in_every_way = true;
   all.push_back(
-      hash_training("hash with padding", terms, {}, {.looks = {0}, .stretch = 0, .recompute = true}, false));
+      hash_training("hash with padding", terms, {}, {.passes = {0}, .stretch = 0, .recompute = true}, false));
   BatchShare halves;
   halves.parts = halves.own = 2;
   all.push_back(hash_training("hash in two parts", hash_config(), {}, {}, true, halves));

@@ -126,8 +126,8 @@ std::vector<int64_t> sizes_of_caches() {
   return bytes;
 }
 
-CacheRow look_at_level(const Model& model, const TableLevel& level, const std::vector<float>& positions,
-                       const std::vector<int64_t>& capacities) {
+CacheRow cache_row_of(const Model& model, const TableLevel& level, const std::vector<float>& positions,
+                      const std::vector<int64_t>& capacities) {
   const Config& c = model.config;
   const auto n = int64_t(positions.size() / 3);
   const int64_t entry_bytes = 4 * c.features;
@@ -180,7 +180,7 @@ CacheStudy study_cache(const Values& v, const fs::path& folder) {
   for (const int64_t bytes : study.bytes) capacities.push_back(bytes / 64);
   const Model& model = trainer.model();
   for (const TableLevel& level : table_levels(config.levels, model.scales.data(), model.sizes.data()))
-    study.rows.push_back(look_at_level(model, level, positions, capacities));
+    study.rows.push_back(cache_row_of(model, level, positions, capacities));
   return study;
 }
 

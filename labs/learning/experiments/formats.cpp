@@ -39,7 +39,7 @@ std::vector<float> gradients(uint64_t seed, const std::string& network) {
   const Examples glyphs = make_glyphs(640, seed);
   Learner learner(make_model(network, glyphs.dims, glyphs.classes), glyphs, 64, OptimizerSettings{}, seed);
   learner.train(100);
-  learner.look();
+  learner.find_gradient();
   std::vector<float> all;
   for (const Tensor& t : learner.network().parameters().tensors())
     all.insert(all.end(), t.gradient, t.gradient + t.size());

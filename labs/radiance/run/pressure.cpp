@@ -59,7 +59,7 @@ MemoryReading memory_reading() {
   return reading;
 }
 
-Relief Pressure::look() {
+Relief Pressure::measure() {
   if (rule_.off()) return Relief::none;
   last_ = read_();
   if (last_.available <= 0) return Relief::none;

@@ -56,7 +56,7 @@ RunJob::~RunJob() {
   if (o_.viewer) o_.viewer->end();
 }
 
-int RunJob::go_or_say() {
+int RunJob::run() {
   try {
     try {
       return go();
@@ -413,7 +413,7 @@ std::string score_json(const Score& score, const std::vector<std::string>& notes
 int train(RunOptions options, CallTimes& times) {
   // Return large freed blocks to the system, so that the account and the process agree.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  return Ranks::here().run([&] { return RunJob(std::move(options), times).go_or_say(); });
+  return Ranks::here().run([&] { return RunJob(std::move(options), times).run(); });
 }
 
 }  // namespace klab
