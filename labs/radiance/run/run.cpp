@@ -238,7 +238,7 @@ void RunJob::choose_plan() {
   }
   take_precision(o_, state_);
   const bool as_before = !o_.plan && !state_.plan.empty();
-  where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
+  where_ = as_before ? "of the checkpoint (--plan best chooses again)" : o_.plan.value_or("best");
   const std::vector<PlannedCall> calls = run_calls(o_.settings, 1, place_.ladder);
   wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
   Plan::require(wanted_, where_, calls, place_.ladder);

@@ -40,7 +40,7 @@ std::string Trainer::table_news() {
   const TableChange c = changes_;
   changes_ = {};
   return fmt::format(
-      "{} entries in use of room for {}: {} times a level grew, {} times one shrank, {} entries began anew",
+      "{} entries in use of room for {}: {} times a level grew, {} times one shrank, {} entries were reset",
       model_.entries_in_use(), model_.table_entries(), c.grown, c.shrunk, c.recycled);
 }
 
