@@ -23,15 +23,21 @@ std::string message_of_terms(const std::function<void()>& refused) {
   return "accepted";
 }
 
-/// Returns the mean over the rays of the last batch of the binary entropy of their opacity, in nats.
-double binary_entropy_of(const Trainer& trainer) {
+/// Returns the mean of f(opacity) over the rays of the last batch that count.
+double mean_over_rays(const Trainer& trainer, const std::function<double(double opacity)>& f) {
   const std::vector<float> weight = trainer.tensor("weight"), opacity = trainer.tensor("opacity");
   double mean = 0;
-  for (size_t r = 0; r < weight.size(); ++r) {
-    const double o = std::clamp(double(opacity[r]), 1e-6, 1 - 1e-6);
-    mean -= double(weight[r]) * (o * std::log(o) + (1 - o) * std::log(1 - o));
-  }
+  for (size_t r = 0; r < weight.size(); ++r) mean += double(weight[r]) * f(double(opacity[r]));
   return mean;
+}
+double opacity_of(const Trainer& trainer) {
+  return mean_over_rays(trainer, [](double o) { return o; });
+}
+double binary_entropy_of(const Trainer& trainer) {
+  return mean_over_rays(trainer, [](double opacity) {
+    const double o = std::clamp(opacity, 1e-6, 1 - 1e-6);
+    return -(o * std::log(o) + (1 - o) * std::log(1 - o));
+  });
 }
 
 /// The loss and the gradient of the densities' network for a batch that is the same for all weights.
@@ -50,14 +56,11 @@ LossOfTerms loss_of_terms(double l1, double entropy, double binary_entropy = 0) 
   Trainer trainer(small_scene(), c, small_plan(), 3);
   LossOfTerms result = {.loss = trainer.loss_and_gradient().loss,
                         .gradient = {},
-                        .opacity = 0,
+                        .opacity = opacity_of(trainer),
                         .binary_entropy = binary_entropy_of(trainer),
                         .pixels = trainer.tensor("value")};
   const Array<float>& g = trainer.gradient(Part::density);
   result.gradient.assign(g.begin(), g.end());
-  const std::vector<float> weight = trainer.tensor("weight");
-  const std::vector<float> opacity = trainer.tensor("opacity");
-  for (size_t r = 0; r < weight.size(); ++r) result.opacity += double(weight[r]) * double(opacity[r]);
   return result;
 }
 
@@ -88,18 +91,29 @@ TEST(LossTerms, TheBinaryEntropyAddsItsMeanOverTheRays) {
   EXPECT_NEAR(with.loss - none.loss, 0.5 * with.binary_entropy, 1e-5 * with.loss);
 }
 
+/// A weight that is too large empties all rays, so that their opacity is compared, too.
 TEST(LossTerms, TheBinaryEntropyMakesRaysOpaqueOrEmpty) {
-  const auto entropy_after_training = [](double weight) {
+  struct Mean {
+    double entropy, opacity;
+  };
+  const auto end_of_training = [](double weight) {
+    constexpr int steps = 120, last = 40;
     Config c = small_config();
     c.opacity_binary_entropy = weight;
     Trainer trainer(small_scene(), c, small_plan(), 3);
-    for (int i = 0; i < 100; ++i) trainer.step(0);
-    trainer.loss_and_gradient();
-    return binary_entropy_of(trainer);
+    Mean mean = {};
+    for (int i = 0; i < steps; ++i) {
+      trainer.step(0);
+      if (i < steps - last) continue;
+      mean.entropy += binary_entropy_of(trainer) / last;
+      mean.opacity += opacity_of(trainer) / last;
+    }
+    return mean;
   };
   // The least weight keeps the ops that compute opacities.
-  const double with = entropy_after_training(0.1), without = entropy_after_training(1e-12);
-  EXPECT_LT(with, 0.5 * without);
+  const Mean with = end_of_training(3e-3), without = end_of_training(1e-12);
+  EXPECT_LT(with.entropy, 0.9 * without.entropy);
+  EXPECT_GT(with.opacity, 0.5 * without.opacity);
 }
 
 /// On a grid of voxels: the change of the loss along the gradient of the densities, with every term at once.
