@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "harness/check/detectors.h"
-#include "harness/check/fitting.h"
 #include "harness/check/run_case.h"
+#include "harness/check/supported_shapes.h"
 #include "harness/check/turns.h"
 #include "harness/core/element.h"
 #include "reference/boundaries.h"
@@ -210,7 +210,7 @@ ShapesOfCheck shapes_in_order(const LabOp& op, std::span<const Variant* const> v
   ShapesOfCheck list;
   list.shapes = shapes_of_check(op, variants, options.shape, options.seed, &list.alignments, options.triples);
   if (options.most_shapes > 0)
-    list.shapes = spread_fitting(variants, list.shapes, size_t(options.most_shapes));
+    list.shapes = spread_supported(variants, list.shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return v->backend == "cuda"; }))
     std::stable_partition(list.shapes.begin(), list.shapes.end(),
                           [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });

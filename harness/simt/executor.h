@@ -233,7 +233,7 @@ class Executor {
   /// let a thread go on, or until its threads have run for long (false).
   bool run_block();
   void take_block(uint64_t number);
-  void run_together(const std::vector<uint64_t>& blocks);
+  void run_cooperative(const std::vector<uint64_t>& blocks);
   void park(Parked& to);
   void unpark(Parked& from);
   bool all_at_grid() const;
