@@ -233,9 +233,8 @@ class Check {
         (heard.at == "trying" ? "checking" : heard.at) + (heard.shape.empty() ? "" : " " + heard.shape);
     switch (ended.how) {
       case Ended::How::too_long:
-        return void(
-            end(Outcome::loops, fmt::format("stopped after {:.0f} s while {}: it does not come to an end",
-                                            limits_at(heard.at).seconds, stage)));
+        return void(end(Outcome::loops, fmt::format("stopped after {:.0f} s while {}: it does not end",
+                                                    limits_at(heard.at).seconds, stage)));
       case Ended::How::too_much_memory:
         return void(
             end(Outcome::too_much_memory, fmt::format("stopped while {}: it took more than {} MB of memory",

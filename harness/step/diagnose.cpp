@@ -145,14 +145,14 @@ class Doctor {
           std::string("It became infinite on the way: ") +
               (opposite ? "the logarithm of a sum whose terms all vanished, or " : "") +
               "a sum, a power or a quotient outgrew the largest float, 3.4e38, though the result would not. "
-              "What keeps the arguments small, such as a maximum subtracted first?");
+              "What keeps the arguments small, like a maximum subtracted first?");
 #if defined(__x86_64__)
     // Processors of this kind make a NaN negative; those that lie around inputs and in outputs are positive.
     if (negative && !has(f.inputs, "not finite"))
       add("an operation without a result",
           "This NaN was computed, not read: 0 / 0, infinity minus infinity or times 0, the root or logarithm "
           "of a "
-          "negative number. Is a divisor 0 at first, such as a count that is raised too late?");
+          "negative number. Is a divisor 0 at first, like a count that is raised too late?");
 #endif
   }
 
@@ -214,7 +214,7 @@ class Doctor {
     add("not accurate enough", why +
                                    " Digits are lost: a difference of nearly equal numbers (cancellation), "
                                    "an approximation with too few terms, "
-                                   "a constant with too few digits, or a narrower format. The bound beside "
+                                   "a constant with too few digits, or a narrower format. The bound next to "
                                    "it is what float arithmetic allows "
                                    "here.");
   }
@@ -238,7 +238,7 @@ class Doctor {
       add("not written, or read outside",
           "Outputs hold NaN before the call, and so does what lies around the inputs: either this element "
           "has no owner (does the grid, or the loop, reach the last one?), or it was made from a place "
-          "beside the input.");
+          "next to the input.");
     else if (common_text(a_).empty() && a_.survey && a_.survey->failed > 0 && a_.survey->passed > 0)
       add("it depends on the values", fmt::format("{} of {} cases fail, and neither sizes nor kinds of input "
                                                   "tell which: the numbers do. A sum or a "
@@ -306,7 +306,7 @@ class Doctor {
           "does any where the pointer itself does not, as \"off alignment\" in the inputs says.");
     else if (note.starts_with("uninitialized"))
       add("read before written",
-          "It reads what nobody has written. Do writing and reading index the same way? Does every element "
+          "It reads what was never written. Do writing and reading index the same way? Does every element "
           "have a thread that writes it: enough threads, none skipped by a guard, zeros where the data ends? "
           "A sum must begin with a value, not with what memory held.");
     else if (note.starts_with("inactive lane"))
@@ -325,7 +325,7 @@ class Doctor {
     if (has(how, "SEGV") || has(how, "BUS"))
       add("unguarded edge, far out",
           place +
-              "It reached memory that belongs to nobody: an index far beyond the end of a tensor or of an "
+              "It reached memory that belongs to no array: an index far beyond the end of a tensor or of an "
               "array of its own, often a "
               "size of 0 minus 1 "
               "or a product that does not fit into int. An aligned vector store to an address that is not "

@@ -327,7 +327,7 @@ KLAB_COMMAND(
        app.add_option("--base", o->base,
                       "a program built from the base: measured in turns with this one, without a baseline");
        add_number(app, "--sessions", o->sessions, range::sessions,
-                  "measure at most so many (default: as the baseline; 16 with --base)");
+                  "measure at most this number (default: as the baseline; 16 with --base)");
        add_number(app, "--minutes", o->minutes, range::minutes,
                   "begin no session that would end later (default: 3)");
        app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");
