@@ -231,7 +231,7 @@ Generator generator_of(const CheckOptions& options, size_t turn) {
 void draw_inputs(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
                  std::span<void* const> pointers, Pattern pattern, Generator& random, size_t turn) {
   fill(op.op, shape, specs, pointers, pattern, op.huge, random);
-  if (pattern == Pattern::not_finite) spoil(specs, pointers, op.nan_in, op.infinity_in, random);
+  if (pattern == Pattern::not_finite) plant_non_finite(specs, pointers, op.nan_in, op.infinity_in, random);
   if (pattern != Pattern::wide || turn == kAsDrawn) return;
   std::vector<const StatedBoundary*> list = boundaries_of(op.op);
   std::erase_if(list, [](const StatedBoundary* b) { return b->plant == nullptr; });
