@@ -99,7 +99,7 @@ struct alignas(64) Lane {
   const void* spin_place = nullptr;  // in the code
   uint64_t spin_value = 0;           // that a volatile read found
   /// Records an atomic or volatile access. `same`: it has not changed the word.
-  void looked(const void* p, const void* pc, bool same) {
+  void polled(const void* p, const void* pc, bool same) {
     if (same && p == spin_at && pc == spin_place) {
       ++spins;
       return;

@@ -351,7 +351,7 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
   *p = combine(how, old, value, expected);
   if constexpr (std::is_same_v<T, float>)
     if (no_denormals) *p = without_denormals(combine(how, without_denormals(old), value, expected));
-  ex.lane->looked(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
+  ex.lane->polled(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
   if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
   return old;
 }
