@@ -10,17 +10,17 @@
 # the record of the machine. From these come
 #   README.md                      its blocks: kernel (of a rung's file), ladder (of one machine), labs (one line each), machines
 #   labs/README.md                 its block: labs, with all operations and their rungs
+#   docs/settings.md               all of it, by klab train --matrix
+#   labs/16_hash_nerf/README.md    its block: terms, of the loss, from the same
 #   labs/21_realtime/README.md     its block: realtime, of each machine that has a realtime.csv (reports/realtime.sh)
 #   reports/recorded/*/README.md   that machine: speeds, training, ladders
-# KLAB names the program (default: ./klab), README the first page to fill, LABS the page of the labs, REALTIME the lesson, PAGES the
-# folder for the others (default: reports/recorded).
+# KLAB names the program (default: ./klab), TO the tree whose pages are filled (default: this one).
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
-readme=$(readlink -f -- "${README:-$root/README.md}")
-labs=$(readlink -f -- "${LABS:-$root/labs/README.md}")
-realtime=$(readlink -f -- "${REALTIME:-$root/labs/21_realtime/README.md}")
-pages=$(readlink -f -- "${PAGES:-$root/reports/recorded}")
+to=$(readlink -f -- "${TO:-$root}")
+readme=$to/README.md
+pages=$to/reports/recorded
 [[ ${1:-} != --realtime ]] || set -- "$1" "$(readlink -f -- "${2:?name the rows, a realtime.csv}")"
 cd "$root"
 gpu_op=matmul        # the ladder of the first page that ran on a GPU; some of its rungs
@@ -168,7 +168,12 @@ make_pages() {
   local folder recorded
   "$klab" list --markdown >"$tmp/labs"
   sed 's/](labs\//](/' "$tmp/labs" >"$tmp/all_labs"
-  fill labs "$tmp/all_labs" "$labs"
+  fill labs "$tmp/all_labs" "$to/labs/README.md"
+  "$klab" train --matrix >"$tmp/settings"
+  cat "$tmp/settings" >"$to/docs/settings.md"
+  awk '/^## Terms of the loss/ { inside = 1 } inside && /^[|]/' "$tmp/settings" >"$tmp/terms"
+  [[ $(wc -l <"$tmp/terms") -gt 2 ]] || { echo "klab train --matrix prints no terms of the loss" >&2; exit 2; }
+  fill terms "$tmp/terms" "$to/labs/16_hash_nerf/README.md"
   awk -F ' [|] ' '/^[|]---/ { print "|---|---|"; next } { print $1 " | " $2 " |" }' "$tmp/labs" >"$tmp/short_labs"
   fill labs "$tmp/short_labs"
   { echo '```cpp'; awk -v from="$rung_from" 'index($0, from) == 1 {inside = 1} inside; inside && /^  }/ {exit}' "$rung"; echo '```'; } >"$tmp/kernel"
@@ -209,7 +214,7 @@ make_pages() {
     echo
   done >"$tmp/realtime"
   [[ -s $tmp/realtime ]] || echo "No machine has recorded this ladder yet." >"$tmp/realtime"
-  fill realtime "$tmp/realtime" "$realtime"
+  fill realtime "$tmp/realtime" "$to/labs/21_realtime/README.md"
 }
 
 # reports/pictures/klab.png: the built-in scene next to the ladder of $op, by gnuplot.

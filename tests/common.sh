@@ -29,10 +29,16 @@ must() { local what=$1; shift; "$@" >"$tmp/log" 2>&1 || { tail -n 60 "$tmp/log";
 # file, pattern
 has() { grep -qE -- "$2" "$1" || { cat "$1"; fail "does not say '$2'"; }; }
 
-# pattern, command...: the command ends with code 2 and says why.
+# pattern, command...: the command ends with code 2 and says why on its error stream.
 refused() {
   local pattern=$1 code=0
   shift
-  "$@" >out.txt 2>&1 || code=$?
-  [[ $code == 2 ]] && grep -q -e "$pattern" out.txt || { cat out.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
+  "$@" >out.txt 2>said.txt </dev/null || code=$?
+  [[ $code == 2 ]] && grep -q -e "$pattern" said.txt || { cat out.txt said.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
+}
+
+# The same, in one line.
+refused_in_a_line() {
+  refused "$@"
+  [[ $(wc -l <said.txt) == 1 ]] || { cat said.txt; fail "not one line: $*"; }
 }

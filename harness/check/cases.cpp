@@ -8,7 +8,7 @@
 
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
-#include "harness/check/fitting.h"
+#include "harness/check/supported_shapes.h"
 #include "reference/generator.h"
 
 namespace klab {
@@ -353,7 +353,7 @@ std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* con
     std::set<int64_t> tiles;
     for (const Variant* v : variants) tiles.insert(v->tiles.begin(), v->tiles.end());
     auto shapes = check_shapes(op, Shape(tiles.begin(), tiles.end()), seed, kBudget, alignments, all_triples);
-    add_fitting(op, variants, seed, shapes);
+    add_supported_shapes(op, variants, seed, shapes);
     return shapes;
   }
   if (asked.size() != op.op.dims.size()) {

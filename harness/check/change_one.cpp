@@ -1,5 +1,5 @@
-// Inputs that differ from others in one element: what a variant that keeps its answer from call to call, and looks at a few
-// elements to know whether it may, takes for the same.
+// Inputs that differ from others in one element. A variant that keeps its answer from call to call, and compares a few elements to
+// know whether it may, takes them for the same.
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -14,13 +14,13 @@
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
-#include "harness/check/fitting.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/launch_only.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
+#include "harness/check/supported_shapes.h"
 #include "harness/check/suspect.h"
 #include "harness/check/thread_races.h"
 #include "harness/check/thread_watch.h"
@@ -50,9 +50,9 @@ constexpr double kPerElement = 0.5;    // of it, for drawing, copying and compar
 // Multiprocessors of the device there and at every other shape: grids that fill it are small, and their loops turn many times.
 constexpr int kFewMultiprocessors = 1;
 constexpr double kUnexpected = 4;  // times what its parts let expect: there a run ends
-// And so many steps of one of its blocks: what has large tiles may have few of them, each with much to do.
+// Step limit per block there: kernels with large tiles have few blocks that each do much work.
 constexpr uint64_t kBeyondSteps = 3'000'000;
-// Shapes at which inputs rounded to 16 bits are tried: every so many of those that cost no more than this.
+// Inputs rounded to 16 bits are tried at every fourth of the shapes that cost no more than this.
 constexpr size_t kSuspectEvery = 4;
 constexpr double kSuspectBelow = 1e6;
 constexpr int kFewestShapes = 12;            // of each variant, however short the time
@@ -355,7 +355,7 @@ class ShapeCheck {
       if (failure) return failure;
       progress.spent = before + double(trial.host_work());
     }
-    // Large shapes by turns: with results that are there before, and again.
+    // Large shapes alternate: with results that are already there, and without.
     const bool large = work(op_.op, shape_) > kTryEverythingBelow && !asked_;
     if (beyond_ || few || (large && turn_ % 2 == 1)) return std::nullopt;
     if (uses(Detector::results_found)) trial.find_done(first);
@@ -462,8 +462,8 @@ class ShapeCheck {
   std::optional<Changed> changed_;
 };
 
-// Whether no variant is supported at that shape, which is then counted as left out: no reference is run for nobody.
-bool nobody_fits(std::vector<Progress>& progress, ShapeView shape) {
+// Returns whether no variant supports that shape, and counts it as left out; its reference then need not run.
+bool none_supports(std::vector<Progress>& progress, ShapeView shape) {
   std::vector<std::string> reasons;
   for (const Progress& p : progress) {
     reasons.push_back(p.variant->supported(shape, host_of(*p.variant)));
@@ -519,7 +519,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     if (std::ranges::all_of(progress, [&](const Progress& p) { return p.stopped(options) || late(p); }))
       break;
     if (options.at) options.at(shapes[turn]);
-    if (nobody_fits(progress, shapes[turn])) continue;
+    if (none_supports(progress, shapes[turn])) continue;
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shapes[turn]));
     // A tenth of the work is for the first ones, whatever they cost.
     const double share = 0.1 + 0.9 * std::min(1.0, double(turn + 1) / double(usual));

@@ -45,9 +45,9 @@ struct CheckOptions {
   bool triples = false;        // every combination of three conditions, not of two and some of three
   std::string backend;         // "cuda": CUDA variants on a GPU or not at all
   bool gradients = true;       // backward ops: finite differences too, of the reference and of each forward
-  int most_shapes = 0;         // when positive: so many of the lab's shapes, spread over all of them
+  int most_shapes = 0;         // when positive: this number of the lab's shapes, spread over all of them
   double seconds =
-      0;  // when positive: after that long no other shape is begun, once each variant had its first few, but for threads
+      0;  // when positive: time after which only threads, and the first few shapes of a variant, are checked
   std::function<void(const CheckResult&)> done;  // called for each result at the end
   std::function<void(ShapeView)> at = {};        // called before each shape
   std::function<bool()> stop = {};  // asked between runs; true ends the check with what was seen until then
@@ -65,10 +65,10 @@ struct OpCheck {
 /// stderr.
 OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const CheckOptions& options = {});
 
-/// What this process may run.
+/// Returns what this process may run.
 Host this_host();
-/// What a variant is told: CUDA variants run on the host, which stands for the device of simt::device_limits(), except
-/// while OnGpu holds.
+/// Returns the machine that a variant asks about: for CUDA variants the host with the limits of simt::device_limits(), or the GPU
+/// while an OnGpu lives.
 Host host_of(const Variant& variant);
 
 }  // namespace klab

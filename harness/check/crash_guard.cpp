@@ -127,8 +127,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   }
   say(" while ");
   say(current);
-  raise(signal);  // delivered when this returns, to whoever handled it before: by default the process ends by
-                  // it
+  raise(signal);  // delivered when this returns, to the earlier handler: by default it ends the process
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
-#include "harness/check/fitting.h"
 #include "harness/check/run_case.h"
+#include "harness/check/supported_shapes.h"
 #include "harness/check/turns.h"
 #include "harness/core/element.h"
 #include "reference/boundaries.h"
@@ -218,7 +218,7 @@ ShapesOfCheck shapes_in_order(const LabOp& op, std::span<const Variant* const> v
   ShapesOfCheck list;
   list.shapes = shapes_of_check(op, variants, options.shape, options.seed, &list.alignments, options.triples);
   if (options.most_shapes > 0)
-    list.shapes = spread_fitting(variants, list.shapes, size_t(options.most_shapes));
+    list.shapes = spread_supported(variants, list.shapes, size_t(options.most_shapes));
   if (std::ranges::any_of(variants, [](const Variant* v) { return v->backend == "cuda"; }))
     std::stable_partition(list.shapes.begin(), list.shapes.end(),
                           [&](const auto& s) { return busiest_work(op, s) <= kWatchedBelow; });
@@ -239,7 +239,7 @@ Generator generator_of(const CheckOptions& options, size_t turn) {
 void draw_inputs(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
                  std::span<void* const> pointers, Pattern pattern, Generator& random, size_t turn) {
   fill(op.op, shape, specs, pointers, pattern, op.huge, random);
-  if (pattern == Pattern::not_finite) spoil(specs, pointers, op.nan_in, op.infinity_in, random);
+  if (pattern == Pattern::not_finite) plant_non_finite(specs, pointers, op.nan_in, op.infinity_in, random);
   if (pattern != Pattern::wide || turn == kAsDrawn) return;
   std::vector<const StatedBoundary*> list = boundaries_of(op.op);
   std::erase_if(list, [](const StatedBoundary* b) { return b->plant == nullptr; });

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "harness/check/cases.h"
-#include "harness/check/fitting.h"
 #include "harness/check/gradcheck_parts.h"
 #include "harness/check/judge_output.h"
+#include "harness/check/supported_shapes.h"
 
 namespace klab {
 namespace {
@@ -56,9 +56,9 @@ std::vector<std::vector<int64_t>> gradient_shapes(const LabOp& op, std::span<con
   // A variant that is for none of them: at the cheapest that it is for.
   std::vector<std::vector<int64_t>> more;
   for (const Variant* v : variants) {
-    if (!fitting(*v, picked).empty()) continue;
+    if (!supported_among(*v, picked).empty()) continue;
     if (more.empty()) more = shapes_of_check(op, variants, {}, options.seed);
-    auto some = fitting(*v, more);
+    auto some = supported_among(*v, more);
     std::erase_if(some, [&](const auto& shape) { return is_empty(op, shape) || cost(shape) > kModerate; });
     const auto cheapest = std::ranges::min_element(some, {}, cost);
     if (cheapest != some.end()) picked.push_back(*cheapest);

@@ -32,7 +32,7 @@ const LabOp& forward_of(const LabOp& backward) {
   const LabOp* forward = find_op(backward.op.forward);
   if (!forward)
     throw std::invalid_argument(backward.op.name + " is the backward of " + backward.op.forward +
-                                ", which no lab teaches: list it beside " + backward.op.name);
+                                ", which no lab teaches: list it next to " + backward.op.name);
   return *forward;
 }
 

@@ -10,20 +10,20 @@ namespace klab {
 
 class ProcessState {
  public:
-  /// As it is now, of the process and of this thread.
+  /// Records the state of the process and of this thread.
   ProcessState();
   ~ProcessState();
   ProcessState(const ProcessState&) = delete;
   ProcessState& operator=(const ProcessState&) = delete;
 
-  /// What is another one now, in words: "the rounding mode, now upward". OpenMP is to have so many threads. The handlers
-  /// of signals, limits and child processes are a hundred questions to the system, and are left out without `all`.
+  /// Describes what differs now: "the rounding mode, now upward". OpenMP should have this number of threads. Signal handlers,
+  /// limits and child processes take a hundred system calls, and are left out without `all`.
   std::vector<std::string> changes(int threads, bool all = true) const;
-  /// The part of them that another process may have made: `renice`, `taskset`, `chrt` and `prlimit` change a running process.
+  /// Describes the changes that another process may have made: `renice`, `taskset`, `chrt` and `prlimit` change a running process.
   /// A nice value that this process itself asked for since the last snapshot or adopt_outside() is not among them.
   std::vector<std::string> outside_changes(bool all = true) const;
-  /// Makes it what it was; OpenMP has so many threads then. Leaves what could not be undone afterwards: a better priority that this process
-  /// may not take again.
+  /// Restores the recorded state, and gives OpenMP this number of threads. Leaves what cannot be undone: a better priority, which
+  /// this process may not take again.
   void restore(int threads) const;
 
   /// What other processes can change.
@@ -47,8 +47,8 @@ int file_closed(int before);
 /// Puts /dev/null in the place of a closed file. False where the number is in use again, or no file can be opened.
 bool replace_file(int number);
 
-/// The arithmetic of OpenMP's threads against this thread's, put right where it differs: "a worker thread's
-/// flush-to-zero". Empty where all is the same. Starts a parallel region of so many threads.
+/// Makes the arithmetic of OpenMP's threads equal this thread's, and names what differed: "a worker thread's flush-to-zero". Empty
+/// where all is the same. Starts a parallel region of this number of threads.
 std::string mend_arithmetic_of_workers(int threads);
 
 /// Releases tiles that OpenMP's threads hold, and says so: "tiles that a worker thread has not released". Empty where none does.

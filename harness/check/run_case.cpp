@@ -57,11 +57,11 @@ Trial::~Trial() {
 
 namespace {
 
-constexpr uint64_t kUnwatched = 200;  // so many more steps may a block take that is not watched
+constexpr uint64_t kUnwatched = 200;  // times the steps that a watched block may take
 
-/// The one that says most. Where a barrier is missing, a thread that comes first reads what nobody has written, which
-/// is seen before the race with the one that writes it after all.
-const simt::Finding& telling(const std::vector<simt::Finding>& findings) {
+/// Returns the finding that says most. Where a barrier is missing, an early thread reads unwritten memory, which is found before
+/// its race with the thread that writes there.
+const simt::Finding& clearest(const std::vector<simt::Finding>& findings) {
   const simt::Finding& first = findings.front();
   if (first.kind != simt::Kind::uninitialized) return first;
   const auto race = std::ranges::find_if(findings, [&](const simt::Finding& f) {
@@ -131,7 +131,7 @@ void Trial::prepare(const Given& given) {
 std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
   prepare(given);
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
-  // Of CUDA on the host: each run has threads take their turns in another order.
+  // On the host each run of a CUDA variant takes its threads in another order.
   options.seed = ++runs_;
   if (variant_.backend == "cpu") return call_on_cpu(given);
   options.multiprocessors = multiprocessors_;
@@ -145,13 +145,13 @@ std::optional<Failure> Trial::execute(const Given& given, simt::Options options)
     end();
     ended_early_ = !session.findings().empty() && session.findings().front().kind == simt::Kind::never_ends;
     if (!session.findings().empty())
-      return describe({.fault = Fault::finding, .note = telling(session.findings()).describe()}, given);
+      return describe({.fault = Fault::finding, .note = clearest(session.findings()).describe()}, given);
     return describe({.fault = Fault::threw, .note = e.what()}, given);
   } catch (...) {
     return describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
   }
   if (!session.findings().empty())
-    return describe({.fault = Fault::finding, .note = telling(session.findings()).describe()}, given);
+    return describe({.fault = Fault::finding, .note = clearest(session.findings()).describe()}, given);
   return std::nullopt;
 }
 
@@ -255,7 +255,7 @@ void Trial::diagnose(Failure& failure, const Given& given) {
     std::optional<Failure> other;
     if (written) other = judge(given).failure;
     poison_ = char(0xFF);
-    // Of whole numbers poison is one like others, and a wrong answer may be the same.
+    // Poison is a whole number like any other, and a wrong answer may equal it.
     const auto spec = std::ranges::find(specs_, failure.tensor, &TensorSpec::name);
     if (other && spec != specs_.end() && is_integer(spec->element)) {
       failure = *other;

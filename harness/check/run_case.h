@@ -82,8 +82,8 @@ class Trial {
     watch_limit_ = most;
   }
 
-  /// Runs, unwatched, of CUDA variants on the host end when a block has taken so many steps, or all blocks so much work
-  /// (simt::Session::work()): a finding, and ended_early().
+  /// Limits unwatched runs of CUDA variants on the host: the steps of a block, and the work of all blocks (simt::Session::work()).
+  /// A run that exceeds one ends with a finding, and ended_early() holds.
   void end_after(uint64_t most, uint64_t most_work) {
     watched_ = false;
     step_limit_ = most;
@@ -91,11 +91,11 @@ class Trial {
   }
   bool ended_early() const { return ended_early_; }
 
-  /// Kernels on the host are told that the device has so many multiprocessors: grids made to fill few are soon too small
-  /// for the data, so that loops over the grid turn more than once. 0: as many as the named GPU has.
+  /// Sets the number of multiprocessors that kernels on the host are told: grids made to fill few are soon too small for the data,
+  /// so that loops over the grid turn more than once. 0: as many as the named GPU has.
   void on_multiprocessors(int count) { multiprocessors_ = count; }
 
-  /// A CPU variant is given so many threads from now on; 0: as many as there are.
+  /// Sets the number of threads of a CPU variant; 0: as many as there are.
   void with_threads(int count) { threads_ = count; }
 
   /// The inputs of the next run are those that `earlier` (as outputs() gives it) is the answer to, but for this one

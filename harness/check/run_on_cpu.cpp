@@ -152,7 +152,7 @@ std::optional<Failure> Trial::call_on_cpu_once(const Given& given, Outside& outs
 /// What it has done after it returned, in as much time as it is given for it.
 std::optional<Failure> Trial::works_on(const std::string& how, const Given& given) {
   const auto at_return = outputs();
-  // Whoever writes to an input now is not to end the process.
+  // A thread that still writes to an input must not end the process.
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k].read_only(false);
   for (int look = 0; look < 20 && outputs() == at_return; ++look)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kDraws = 8, kDrawsOfSmall = 16;
 constexpr double kSmall = 1e5;  // of work: there are few samples to tell a mean by
-// Of huge inputs, where a logistic function is a step: what jumps must be met by some draw. So many outputs, where some changes are
-// far larger than the others.
+// Fewest outputs where some changes are far larger than others: with huge inputs a logistic function is a step, and some draw must
+// meet it.
 constexpr int64_t kFewestOfHuge = 256;
 constexpr double kEven = 4;  // the largest change over their root mean square, where nothing jumps
 

@@ -11,9 +11,9 @@
 #include <set>
 
 #include "harness/check/cases.h"
-#include "harness/check/fitting.h"
 #include "harness/check/in_common.h"
 #include "harness/check/run_case.h"
+#include "harness/check/supported_shapes.h"
 #include "harness/check/turns.h"
 #include "harness/core/element.h"
 #include "harness/simt/modules.h"
@@ -171,7 +171,7 @@ class Surveyor {
   /// Returns the cheaper shapes of the check in its order, and the one that failed first.
   std::vector<std::vector<int64_t>> chosen() const {
     const Variant* const one[] = {&variant_};
-    auto shapes = fitting(variant_, shapes_of_check(op_, one, {}, options_.seed));
+    auto shapes = supported_among(variant_, shapes_of_check(op_, one, {}, options_.seed));
     std::ranges::stable_sort(shapes, {}, [&](const auto& s) { return work(op_.op, s); });
     const bool usual = options_.shape.empty() || std::ranges::find(shapes, options_.shape) != shapes.end();
     if (shapes.size() > kSurveyShapes) shapes.resize(kSurveyShapes);
@@ -180,7 +180,7 @@ class Surveyor {
     if (!usual || std::ranges::find(shapes, options_.shape) == shapes.end())
       if (!options_.shape.empty()) shapes.insert(shapes.begin(), options_.shape);
     if (!usual)
-      for (auto& shape : fitting(variant_, shapes_beyond(op_, options_.seed)))
+      for (auto& shape : supported_among(variant_, shapes_beyond(op_, options_.seed)))
         if (shape != options_.shape) shapes.insert(shapes.begin() + 1, std::move(shape));
     // What costs more than a share of all is tried only if it is what failed.
     const double most = (cpu_ ? kSurveyWork : kSurveyHostWork / 30) / 8;
@@ -207,7 +207,7 @@ class Surveyor {
           list.push_back(shape);
       }
     }
-    return fitting(variant_, list);
+    return supported_among(variant_, list);
   }
 
   void at_shape(const std::vector<int64_t>& shape, size_t turn) {

@@ -11,8 +11,8 @@
 namespace klab {
 namespace {
 
-// Of an input with fewer, the roundings of all elements together are a direction that an honest error may have by chance: a sum
-// that leans changes the outputs just as another epsilon does.
+// With fewer elements, an honest error may by chance have the direction of all their roundings: a biased sum changes the outputs
+// just as another epsilon does.
 constexpr int64_t kElements = 64;
 constexpr Element kShort[] = {Element::bf16, Element::f16};
 
@@ -178,13 +178,13 @@ std::optional<Suspicion> Suspects::judge(const OutputBytes& outputs, const Numer
 }
 
 Failure failure_of(const Suspicion& s) {
-  return {.fault = Fault::whole_output,
-          .tensor = s.tensor,
-          .expected = "0",
-          .got = fmt::format("{:.3g}", s.share),
-          .bound = fmt::format("{:.3g}", s.most),
-          .note = "looks like " + s.what +
-                  ": so much of the change that it makes is in the output, over all elements"};
+  return {
+      .fault = Fault::whole_output,
+      .tensor = s.tensor,
+      .expected = "0",
+      .got = fmt::format("{:.3g}", s.share),
+      .bound = fmt::format("{:.3g}", s.most),
+      .note = "looks like " + s.what + ": the share of its change that is in the output, over all elements"};
 }
 
 bool confirmed(const Suspicion& suspicion, const LabOp& op, ShapeView shape,

@@ -53,8 +53,8 @@ class Suspects {
 };
 
 /// Whether a suspicion holds at other inputs. How many outputs of one run are independent is not known: an error in one
-/// number that all of them share lies along any change by chance, and so do the errors of a running sum. But runs on inputs
-/// drawn anew are, and by chance the share has a mean of zero over them: Student's t over 16 of them decides. Leaves the
+/// number that all of them share lies along any change by chance, and so do the errors of a running sum. But runs on newly
+/// drawn inputs are, and by chance the share has a mean of zero over them: Student's t over 16 of them decides. Leaves the
 /// outputs at `given` behind.
 bool confirmed(const Suspicion& suspicion, const LabOp& op, ShapeView shape,
                const std::vector<TensorSpec>& specs, Trial& trial, const Given& given);

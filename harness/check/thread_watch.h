@@ -21,7 +21,7 @@ void use_threads(int threads);
 /// What a call did with threads; begins with the call.
 class ThreadWatch {
  public:
-  /// `asked`: so many may work at once. `all`: asks the system, too, for threads that were not made by pthread_create().
+  /// `asked`: the number of threads that may work at once. `all`: asks the system, too, for threads that were not made by pthread_create().
   ThreadWatch(int asked, bool all);
   ~ThreadWatch();
   ThreadWatch(const ThreadWatch&) = delete;

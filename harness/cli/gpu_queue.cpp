@@ -147,7 +147,7 @@ std::string decide(const Waiting& line, std::span<const Row> rows) {
   if (!row->wrong.empty()) return "not decided: wrong, " + row->wrong;
   if (!row->error.empty()) return "not decided: " + row->error;
   if (line.parent.empty()) return "timed";
-  if (!row->over_parent) return "not decided: its parent was not timed beside it";
+  if (!row->over_parent) return "not decided: its parent was not timed next to it";
   const double limit = line.predicted.value_or(1);
   if (row->over_parent->low >= limit) return "held";
   return row->over_parent->high < limit ? "not held" : "undecided";

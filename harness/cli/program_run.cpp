@@ -89,7 +89,7 @@ class Watched {
 
   void wait(ProgramRun& run) {
     const auto begin = Clock::now();
-    auto next_look = begin;
+    auto next_check = begin;
     for (;;) {
       int status = 0;
       const pid_t ended = waitpid(child_, &status, WNOHANG);
@@ -101,9 +101,9 @@ class Watched {
         if (WIFSIGNALED(status)) run.exit_code = 128 + WTERMSIG(status);
         break;
       }
-      if (Clock::now() >= next_look) {
-        next_look = Clock::now() + std::chrono::milliseconds(50);
-        look(run);
+      if (Clock::now() >= next_check) {
+        next_check = Clock::now() + std::chrono::milliseconds(50);
+        enforce_limits(run);
       }
       usleep(run.seconds < 0.2 ? 1000 : 10000);
     }
@@ -111,7 +111,7 @@ class Watched {
   }
 
  private:
-  void look(ProgramRun& run) {
+  void enforce_limits(ProgramRun& run) {
     if (!run.ended.empty()) {
       if (++grace_ > 60) kill(-child_, SIGKILL);  // it had three seconds to write its report
       return;

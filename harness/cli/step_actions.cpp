@@ -203,7 +203,7 @@ int show_solution(const Step& step) {
 int restart_step(const Step& step) {
   move_aside(step);
   start_work(step);
-  fmt::print("{}", fitted(fmt::format("begun again: {}\n", work_path(step).string())));
+  fmt::print("{}", fitted(fmt::format("started again: {}\n", work_path(step).string())));
   return exit_ok;
 }
 

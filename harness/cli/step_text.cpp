@@ -146,7 +146,7 @@ std::string next_text(const Step& step, const Answer& a) {
                  "done, at {:.0f} % of klab's own rung: more than half of its speed is still to be had\n{}",
                  100 * a.speed.of_own, stuck_text(step)) +
              (next != nullptr ? "\nor go on: klab step " + next->name : "");
-    return std::string(more    ? "done, though what is said above would make it better"
+    return std::string(more    ? "done, though the advice above would make it better"
                        : blind ? "done, as far as it can be told without a GPU"
                                : "done") +
            ". klab's own answer: klab step --solution " + step.name +

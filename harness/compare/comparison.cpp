@@ -364,7 +364,7 @@ class Comparer {
     if (std::abs(c.machine) < std::log(kMoved) || std::abs(j.change.value) > std::abs(c.machine)) return;
     c.reason = fmt::format(
         "{} by {:+.1f} %, but the machine itself ran at {:.2f} times its speed of then, and that does not "
-        "change all code alike: record the base anew",
+        "change all code alike: record the base again",
         j.verdict == Verdict::slower ? "slower" : "faster", 100 * std::expm1(j.change.value),
         std::exp(c.machine));
     j.verdict = Verdict::undecided;

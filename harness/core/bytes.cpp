@@ -16,7 +16,8 @@ int64_t bytes_from(std::string_view text) {
                                                          {"gib", 0x1p30}, {"tib", 0x1p40}};
   const auto fail = [&] {
     throw std::invalid_argument(fmt::format(
-        "must be a size with its unit, from 1MB to 1000TB, such as 800MB, 4GB or 1.5GiB; found '{}'", text));
+        "must be a size with its unit, from 1MB to 1000TB, for example 800MB, 4GB or 1.5GiB; found '{}'",
+        text));
   };
   const size_t end = text.find_first_not_of("0123456789.");
   if (end == 0 || end == std::string_view::npos) fail();

@@ -188,8 +188,9 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
   random.widely = false;
 }
 
-void spoil(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
-           std::span<const std::string> nan, std::span<const std::string> infinite, Generator& random) {
+void plant_non_finite(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
+                      std::span<const std::string> nan, std::span<const std::string> infinite,
+                      Generator& random) {
   const bool with_zeros = random() % 2 != 0;
   for (size_t k = 0; k < specs.size(); ++k) {
     const bool takes_nan = std::ranges::find(nan, specs[k].name) != nan.end();

@@ -42,8 +42,9 @@ void fill(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs,
 /// Replaces about one in 64 elements, and at least one, of the tensors in `nan` by NaN, and of those in
 /// `infinite` by infinities of both signs. Half of the time a quarter of the elements in `infinite` become zeros before: zero times
 /// infinity is NaN, which kernels that skip zeros miss.
-void spoil(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
-           std::span<const std::string> nan, std::span<const std::string> infinite, Generator& random);
+void plant_non_finite(const std::vector<TensorSpec>& specs, std::span<void* const> pointers,
+                      std::span<const std::string> nan, std::span<const std::string> infinite,
+                      Generator& random);
 
 /// Copies inputs and accumulated tensors between views of one op, and converts f32 to f64 where needed.
 /// Outputs are unchanged.

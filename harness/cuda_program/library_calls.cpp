@@ -33,7 +33,7 @@ void LibraryCall::reads(const void* p, size_t bytes) {
   simt::each_undefined(*a, size_t(static_cast<const char*>(p) - a->begin), bytes, [&](size_t begin, size_t) {
     if (std::exchange(told_, true)) return;
     add_host_finding(simt::Kind::uninitialized, std::string(name_) + " reads byte " + std::to_string(begin) +
-                                                    " of " + a->name + ", which nobody has written");
+                                                    " of " + a->name + ", which was never written");
   });
 }
 

@@ -74,8 +74,8 @@ void add_leaks() {
   if (many == 0) return;
   state().session->add({.kind = simt::Kind::leak,
                         .text = std::to_string(many) + (many == 1 ? " allocation" : " allocations") + " of " +
-                                std::to_string(bytes) + " bytes not freed when the program ended, such as " +
-                                first->name});
+                                std::to_string(bytes) +
+                                " bytes not freed when the program ended, for example " + first->name});
 }
 
 bool something_illegal() {

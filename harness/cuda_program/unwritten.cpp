@@ -150,7 +150,7 @@ void unwritten_read(const void* p, size_t bytes, const void* return_address) {
        .file = origin.copy.file,
        .line = origin.copy.line,
        .text = "the copy brings " + origin.text +
-               " to the host, which nobody has written; the program reads from them at line " +
+               " to the host, which was never written; the program reads from them at line " +
                std::to_string(simt::source_of(return_address).line)});
   const auto told = at->second.origin;
   std::erase_if(parts(), [&](const auto& part) { return part.second.origin == told; });

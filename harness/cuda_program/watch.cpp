@@ -16,11 +16,11 @@
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
 #include "harness/simt/compiled_code.h"
-#include "harness/simt/crew.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/fault.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/grid_run.h"
+#include "harness/simt/host_workers.h"
 #include "harness/simt/unset.h"
 
 extern "C" const char klab_runtime_of_programs = 1;
@@ -179,7 +179,7 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
       !(bytes == 1 && simt::is_behind_text(*a, size_t(c - a->begin))))
     add_host_finding(simt::Kind::uninitialized,
                      what + "in " + a->name + ", byte " + std::to_string(c - a->begin) +
-                         ", which nobody has written, or a kernel with a variable that was never set",
+                         ", which was never written, or a kernel with a variable that was never set",
                      pc);
   // Atomics of host and device may meet, where the device allows it, and a host may wait for a flag.
   if (const std::string why = how == simt::HostAccess::atomic ? "" : busy_reason(p, write); !why.empty())

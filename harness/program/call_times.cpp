@@ -111,7 +111,7 @@ void CallTimes::read_cache() {
                                t.at("seconds").is_null() ? kTooSlow : t.at("seconds").get<double>()});
   } catch (const std::exception& e) {
     before_.times.clear();
-    note(fmt::format("{} is damaged and will be written anew: {}", sources_.cache.string(), e.what()));
+    note(fmt::format("{} is damaged and will be written again: {}", sources_.cache.string(), e.what()));
   }
 }
 
@@ -185,7 +185,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
     progress("");
     note(
         fmt::format("other programs keep {:.1f} hardware threads busy: rungs are chosen by times taken "
-                    "beside them, which are not kept",
+                    "next to them, which are not kept",
                     measured.others));
   }
   progress("");

@@ -38,7 +38,7 @@ LossScale::LossScale(const LossScaleSettings& s) : settings_(s) {
 void LossScale::restore(const State& state) {
   if (!positive(state.value) || state.good < 0 || state.skipped < 0 || state.in_a_row < 0)
     throw std::invalid_argument(fmt::format(
-        "a checkpoint's loss scale of {} after {} skipped steps: begin anew", state.value, state.skipped));
+        "a checkpoint's loss scale of {} after {} skipped steps: start again", state.value, state.skipped));
   state_ = state;
   if (!settings_.dynamic) state_.value = settings_.start;
 }

@@ -63,7 +63,9 @@ PlaceCounts place_of(const LineCounts& l) {
   return p;
 }
 
-std::string anew(const std::string& op) { return fmt::format("klab counts {} --accept records it anew", op); }
+std::string remedy(const std::string& op) {
+  return fmt::format("klab counts {} --accept records it again", op);
+}
 
 /// Splits "kernels/transpose/cuda/01_naive.cu:18" into file and line; other places are returned whole.
 std::pair<std::string, int> split(const std::string& where) {
@@ -218,7 +220,7 @@ std::optional<OpCounts> read_counts(const fs::path& file, const std::string& op)
   std::set<std::string> seen;
   unsigned line = 0;
   const auto refuse = [&](const std::string& what) {
-    throw RecordedCountsError(fmt::format("{}:{}: {}; {}", file.string(), line, what, anew(op)));
+    throw RecordedCountsError(fmt::format("{}:{}: {}; {}", file.string(), line, what, remedy(op)));
   };
   try {
     io::CSVReader<6, io::trim_chars<>, io::double_quote_escape<',', '"'>, io::throw_on_overflow,
@@ -249,7 +251,7 @@ std::optional<OpCounts> read_counts(const fs::path& file, const std::string& op)
       at->counts[metric] = count;
     }
   } catch (const io::error::base& e) {
-    throw RecordedCountsError(fmt::format("{}; {}", e.what(), anew(op)));
+    throw RecordedCountsError(fmt::format("{}; {}", e.what(), remedy(op)));
   }
   return all;
 }

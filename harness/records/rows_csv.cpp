@@ -172,7 +172,7 @@ class RunReader {
       const Column& c = columns()[i];
       if (reader_->has_column(names_[i])) continue;
       if (!c.optional)
-        fail_at(1, c.name, fmt::format("is missing from the header; record the rows anew: {}", command()));
+        fail_at(1, c.name, fmt::format("is missing from the header; record the rows again: {}", command()));
       incomplete.insert(base(c.name));
     }
     for (size_t i = 0; i < kColumns; ++i) present_[i] = !incomplete.contains(base(columns()[i].name));

@@ -334,7 +334,7 @@ void Executor::work_on_clusters(GridRun& g) {
       if (trace != nullptr) trace->block_abandoned();
     }
     for (ClusterBlock& each : one.blocks_) {
-      if (watched && each.begun) each.trace->tell(each.result);
+      if (watched && each.begun) each.trace->deliver(each.result);
       g.ended(std::move(each.result));
     }
     findings_ = nullptr;

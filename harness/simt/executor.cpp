@@ -328,10 +328,10 @@ void Executor::run_alone(Session& session, Trace* with) {
   const BlockOrder order{uint64_t{grid_dim[0]} * grid_dim[1] * grid_dim[2], options_.seed};
   const uint64_t blocks = order.size();
   if (launch->cooperative) {
-    std::vector<uint64_t> together;
-    for (uint64_t n = 0; n < blocks; ++n) together.push_back(order[n]);
+    std::vector<uint64_t> all;
+    for (uint64_t n = 0; n < blocks; ++n) all.push_back(order[n]);
     watched_ = blocks;
-    run_together(together);
+    run_cooperative(all);
     session.add_work(steps_);
     return;
   }

@@ -99,7 +99,7 @@ struct alignas(64) Lane {
   const void* spin_place = nullptr;  // in the code
   uint64_t spin_value = 0;           // that a volatile read found
   /// Records an atomic or volatile access. `same`: it has not changed the word.
-  void looked(const void* p, const void* pc, bool same) {
+  void polled(const void* p, const void* pc, bool same) {
     if (same && p == spin_at && pc == spin_place) {
       ++spins;
       return;
@@ -233,7 +233,7 @@ class Executor {
   /// let a thread go on, or until its threads have run for long (false).
   bool run_block();
   void take_block(uint64_t number);
-  void run_together(const std::vector<uint64_t>& blocks);
+  void run_cooperative(const std::vector<uint64_t>& blocks);
   void park(Parked& to);
   void unpark(Parked& from);
   bool all_at_grid() const;

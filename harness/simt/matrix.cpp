@@ -27,8 +27,8 @@ double element(MatrixType type, uint32_t r, int half) {
 double tf32(uint32_t r) { return double(std::bit_cast<float>(r & 0xFFFFE000u)); }
 
 /// Computes d = a·b + c over `depth` products. The sum is accurate enough to be rounded only once.
-void add_up(void* const* slots, unsigned present, const double (&a)[16][32], const double (&b)[32][8],
-            int depth) {
+void multiply_add(void* const* slots, unsigned present, const double (&a)[16][32], const double (&b)[32][8],
+                  int depth) {
   float result[32][4];
   for (int lane = 0; lane < 32; ++lane) {
     if ((present >> lane & 1) == 0) continue;
@@ -70,7 +70,7 @@ void multiply(void* const* slots, unsigned present) {
       }
     }
   }
-  add_up(slots, present, a, b, depth);
+  multiply_add(slots, present, a, b, depth);
 }
 
 struct ByteSlot {
@@ -123,7 +123,7 @@ void multiply_fp8(void* const* slots, unsigned present) {
   take_bytes<MmaSlot>(
       slots, present, a, b, [](uint32_t r, int which) { return decode(of_a, r >> (8 * which) & 255U); },
       [](uint32_t r, int which) { return decode(kE4m3, r >> (8 * which) & 255U); });
-  add_up(slots, present, a, b, 32);
+  multiply_add(slots, present, a, b, 32);
 }
 
 struct LoadSlot {

@@ -277,7 +277,7 @@ void Executor::spins_for_ever() {
        .line = at.line,
        .text = "this thread reads " + word +
                " over and over, and all others of the block wait; earlier blocks have ended, and later "
-               "ones have not begun. Blocks run in any order: one that waits for others should draw its "
+               "ones have not started. Blocks run in any order: one that waits for others should draw its "
                "number from a counter (atomicAdd) when it begins, and wait for lower numbers" +
                (a != nullptr ? ". A copy in another stream cannot write the word while the launch runs here"
                              : "")},

@@ -46,7 +46,7 @@ bool WarpLog::run_block(Group& group, const Run& run) {
   }
 }
 
-void WarpLog::run_together(Group& group, const Run& run) {
+void WarpLog::run_lockstep(Group& group, const Run& run) {
   unsigned lanes[32];
   const Entry* at[32];
   unsigned count = 0;
@@ -245,7 +245,7 @@ void WarpLog::go(Group& group, const Run& run) {
     if (!group.parts.empty() && !wait_for_parts(group, run)) return;
     group.lanes &= ~(run.ended & ~with_more(group.lanes));
     if (group.lanes == 0) return;
-    if (group.parent == nullptr) run_together(group, run);
+    if (group.parent == nullptr) run_lockstep(group, run);
     if (!run_block(group, run)) return;
     group.lanes &= ~(run.ended & ~with_more(group.lanes));
     arrive(group, run);

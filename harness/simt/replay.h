@@ -97,7 +97,7 @@ class WarpLog {
   bool run_block(Group& group, const Run& run);
   /// Replays as long as all lanes do the same, as most warps do from beginning to end. For lanes that no
   /// others wait for.
-  void run_together(Group& group, const Run& run);
+  void run_lockstep(Group& group, const Run& run);
   /// Moves lanes whose next place is the group's end to its parent. Lanes that leave the function or the loop
   /// of that place move to an outer group.
   void arrive(Group& group, const Run& run);

@@ -15,9 +15,9 @@
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/cluster_api.h"
-#include "harness/simt/crew.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
+#include "harness/simt/host_workers.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
@@ -101,9 +101,9 @@ uint64_t run_alone(const Launch& l, const std::string& kernel, Session& session,
 }
 
 /// Runs blocks concurrently; returns how many were watched.
-uint64_t run_beside(const Launch& l, const std::string& kernel, Session& session, Profile* profile) {
+uint64_t run_concurrently(const Launch& l, const std::string& kernel, Session& session, Profile* profile) {
   GridRun grid(l, kernel, session, profile);
-  on_crew(threads_for(l, session.options()), [&] { executor().work_on(grid); });
+  on_host_workers(threads_for(l, session.options()), [&] { executor().work_on(grid); });
   if (grid.error()) std::rethrow_exception(grid.error());
   if (grid.fatal()) throw Error(cuda_name_of(*grid.fatal()), grid.fatal()->describe());
   return grid.watched_blocks();
@@ -192,8 +192,9 @@ void launch(const Launch& l) {
   std::vector<Site> before;
   if (profile != nullptr && session.options().share < 1) before = profile->sites();
   const uint64_t watched = clusters != nullptr ? run_clusters(l, kernel, session, profile, *clusters->size)
-                           : threads_for(l, session.options()) > 1 ? run_beside(l, kernel, session, profile)
-                                                                   : run_alone(l, kernel, session, profile);
+                           : threads_for(l, session.options()) > 1
+                               ? run_concurrently(l, kernel, session, profile)
+                               : run_alone(l, kernel, session, profile);
   if (profile != nullptr && session.options().share < 1) {
     const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
     profile->scale(before, blocks / double(watched));
@@ -350,7 +351,7 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
   *p = combine(how, old, value, expected);
   if constexpr (std::is_same_v<T, float>)
     if (no_denormals) *p = without_denormals(combine(how, without_denormals(old), value, expected));
-  ex.lane->looked(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
+  ex.lane->polled(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
   if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
   return old;
 }

@@ -104,7 +104,7 @@ class Trace {
   void learn(const std::vector<Flow::Edge>& news, size_t edges);
   void block_abandoned() { settle(); }
   /// Moves the block's results into `result`, and resets them.
-  void tell(BlockResult& result);
+  void deliver(BlockResult& result);
 
   /// Reserves `count` intervals of time; returns the first. Their numbers are unique in the process, since
   /// host threads that launch concurrently may use the same memory.
@@ -246,11 +246,11 @@ class Trace {
   void judge();
   bool is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable);
   /// Returns the cells of a plain, aligned access to memory that certainly belongs to the kernel; nullptr if
-  /// look_closely() has to decide.
+  /// check_fully() has to decide.
   Cell* cells_of(const char* c, size_t bytes, Space* space);
   void watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how, uint16_t site, Space space,
                    Lane& lane);
-  void look_closely(const void* p, size_t bytes, uint8_t how, const void* pc);
+  void check_fully(const void* p, size_t bytes, uint8_t how, const void* pc);
   void log(Lane& lane, const void* p, size_t bytes, uint16_t site);
   [[noreturn]] void misaligned(const void* p, size_t bytes, uint8_t how, const void* pc);
   /// Reports an access outside the kernel's memory. Ends the launch, or returns if the kernel may go on.

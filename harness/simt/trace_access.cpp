@@ -19,7 +19,7 @@ uint8_t kind_of(uint8_t how, Space space) { return uint8_t((how & (kWrite | kAto
 
 namespace {
 /// Returns whether a word that is read over and over has its last value still.
-bool looks_the_same(Lane& lane, const char* p, size_t bytes) {
+bool is_unchanged(Lane& lane, const char* p, size_t bytes) {
   uint64_t now = 0;
   if (!is_device(p)) return false;  // legal, but not known yet
   const Allocation* a = owner_of(p);
@@ -141,14 +141,14 @@ void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
   }
   const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && !unsettled_ &&
                      reinterpret_cast<uintptr_t>(p) % bytes == 0;
-  if (!plain) return look_closely(p, bytes, how, pc);
+  if (!plain) return check_fully(p, bytes, how, pc);
   if (frees_seen_ != device_frees) {
     frees_seen_ = device_frees;
     for (KnownSite& known : known_sites_) known.bytes = 0;
   }
   Space space{};
   Cell* cells = cells_of(c, bytes, &space);
-  if (cells == nullptr) return look_closely(p, bytes, how, pc);
+  if (cells == nullptr) return check_fully(p, bytes, how, pc);
   step(pc);
   const uint16_t site = site_of(pc, space, how, bytes);
   remember(known_site(pc), c, space);
@@ -181,7 +181,7 @@ template void Trace::plain_access<8, true>(Executor&, Lane&, const void*, const 
 template void Trace::plain_access<16, false>(Executor&, Lane&, const void*, const void*);
 template void Trace::plain_access<16, true>(Executor&, Lane&, const void*, const void*);
 
-void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* pc) {
+void Trace::check_fully(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Lane& lane = *executor_->lane;
   if (unsettled_) {
@@ -190,7 +190,7 @@ void Trace::look_closely(const void* p, size_t bytes, uint8_t how, const void* p
     unsettled_ = !contained_.empty() || bad_index_.lane != nullptr;
   }
   if ((how & kVolatile) != 0 && (how & kWrite) == 0)
-    lane.looked(p, pc, looks_the_same(lane, c, bytes));
+    lane.polled(p, pc, is_unchanged(lane, c, bytes));
   else if ((how & kAtomic) == 0)
     lane.spins = 0;
   step(pc);

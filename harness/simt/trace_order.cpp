@@ -215,7 +215,7 @@ void Trace::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t
       } else {
         const Allocation* a = global_at(word);
         f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
-                 (unset && a->home != Home::managed ? kOfVariable : ", which nobody has written");
+                 (unset && a->home != Home::managed ? kOfVariable : ", which was never written");
       }
       place(f, place_of(site));
       executor_->report(std::move(f));

@@ -101,7 +101,7 @@ class Check {
   Answer run() {
     const auto begin = std::chrono::steady_clock::now();
     try {
-      if (look_at_file() && compile() && look_at_imports()) ask_judge();
+      if (read_file() && compile() && check_imports()) ask_judge();
     } catch (const std::exception& error) {
       end(Outcome::harness, error.what());
     }
@@ -120,7 +120,7 @@ class Check {
     if (options_.progress) options_.progress(what);
   }
 
-  bool look_at_file() {
+  bool read_file() {
     if (!fs::is_regular_file(file_)) return end(Outcome::missing, "there is no " + file_.string());
     if (fs::file_size(file_) > (4 << 20)) return end(Outcome::missing, "the file has more than 4 MB");
     if (fs::file_size(file_) == 0) return end(Outcome::no_variant, "the file is empty");
@@ -163,7 +163,7 @@ class Check {
     return end(Outcome::does_not_compile, first_line(answer_.compiled.message));
   }
 
-  bool look_at_imports() {
+  bool check_imports() {
     for (const fs::path& module : answer_.compiled.modules) {
       if (const auto call = forbidden_call(imports_of(module), options_.untrusted))
         return end(Outcome::forbidden, fmt::format("{}: it {}", call->name, call->what));
@@ -233,9 +233,8 @@ class Check {
         (heard.at == "trying" ? "checking" : heard.at) + (heard.shape.empty() ? "" : " " + heard.shape);
     switch (ended.how) {
       case Ended::How::too_long:
-        return void(
-            end(Outcome::loops, fmt::format("stopped after {:.0f} s while {}: it does not come to an end",
-                                            limits_at(heard.at).seconds, stage)));
+        return void(end(Outcome::loops, fmt::format("stopped after {:.0f} s while {}: it does not end",
+                                                    limits_at(heard.at).seconds, stage)));
       case Ended::How::too_much_memory:
         return void(
             end(Outcome::too_much_memory, fmt::format("stopped while {}: it took more than {} MB of memory",

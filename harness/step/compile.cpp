@@ -35,7 +35,7 @@ std::vector<std::string> recorded_command(const Variant& v, Built form) {
   std::ifstream in(folder / "compile_commands.json");
   if (!in)
     throw std::runtime_error(
-        "compile_commands.json, which says how klab was compiled, is not beside this program: run klab from "
+        "compile_commands.json, which says how klab was compiled, is not other this program: run klab from "
         "the folder it was built in (./klab does)");
   static const auto all = nlohmann::json::parse(in);
   const std::string end = source_path(v);
@@ -221,18 +221,18 @@ Compiled compile_work(const Step& step, const fs::path& source, const fs::path& 
       return plain;
     }
     recorded_command(*step.own, Built::cpu);  // throws here rather than in the thread
-    std::thread beside([&] { plain = compilation.make(Built::cpu); });
+    std::thread other([&] { plain = compilation.make(Built::cpu); });
     const Compiled watched = compilation.make(Built::cpu_watched);
-    beside.join();
+    other.join();
     plain.seconds = std::max(plain.seconds, watched.seconds);
     if (plain.good && watched.good) plain.modules.push_back(watched.modules.front());
     if (!watched.good) plain.unwatched = "its watched form did not compile";
     return plain;
   }
   recorded_command(*step.own, Built::host);  // throws here rather than in the thread
-  std::thread beside([&] { plain = compilation.make(Built::host); });
+  std::thread other([&] { plain = compilation.make(Built::host); });
   Compiled traced = compilation.make(Built::host_traced);
-  beside.join();
+  other.join();
   const double seconds = std::max(plain.seconds, traced.seconds);
   // If it does not compile, both have the same message.
   Compiled& result = plain.good ? traced : plain;

@@ -20,9 +20,9 @@ class Doctor {
   Doctor(const Step& step, const Answer& a) : step_(step), a_(a) {}
 
   std::vector<Diagnosis> run() {
-    look_at_last_words();
-    if (a_.failure) look_at_failure(*a_.failure);
-    if (a_.outcome == Outcome::crashes) look_at_crash();
+    explain_last_words();
+    if (a_.failure) explain_failure(*a_.failure);
+    if (a_.outcome == Outcome::crashes) explain_crash();
     if (a_.outcome == Outcome::stale_results)
       add("results kept between calls",
           "Right at first and wrong, or suspiciously the same, when the same buffers hold other data, or "
@@ -36,13 +36,13 @@ class Doctor {
       add("a print left in",
           "A kernel that prints is timed printing. Take it out: while the result is still wrong, what it "
           "prints is shown with the answer.");
-    if (a_.outcome == Outcome::no_faster || a_.outcome == Outcome::passed) look_at_speed();
+    if (a_.outcome == Outcome::no_faster || a_.outcome == Outcome::passed) explain_speed();
     return std::move(list_);
   }
 
  private:
   /// What the C library says when it finds its own notes between allocations overwritten.
-  void look_at_last_words() {
+  void explain_last_words() {
     static const std::regex damage(
         "(malloc|free|realloc|munmap_chunk)\\(\\): [^\n]*|malloc_consolidate[^\n]*|corrupted [^\n]*|double "
         "free[^\n]*"
@@ -61,7 +61,7 @@ class Doctor {
     list_.push_back({mistake, std::move(sentence), "klab explain " + lab + " " + section_name(*step_.own)});
   }
 
-  void look_at_failure(const Failure& f) {
+  void explain_failure(const Failure& f) {
     const std::string& note = f.note;
     if (!a_.unset.empty()) {
       std::string lines;
@@ -73,7 +73,7 @@ class Doctor {
                  "it has a value. Declared without one: " +
                      lines);
     }
-    if (f.fault == Fault::finding) return look_at_finding(note);
+    if (f.fault == Fault::finding) return explain_finding(note);
     if (f.fault == Fault::race)
       return add("a race",
                  "Two threads touch the same bytes, and one of them writes. It is a mistake although the "
@@ -85,7 +85,7 @@ class Doctor {
           "unguarded edge",
           "It reaches where no element is, " + note +
               ". Sizes that no tile divides end inside a tile: guard the access, or treat the rest apart.");
-    if (f.fault == Fault::nondeterministic) return look_at_two_runs();
+    if (f.fault == Fault::nondeterministic) return explain_two_runs();
     if (f.fault == Fault::not_written)
       return add(
           "elements without an owner",
@@ -93,15 +93,15 @@ class Doctor {
               ". Does the loop, or the grid, reach every element, the last ones of a size that nothing "
               "divides included?");
     if (f.fault != Fault::wrong_value && f.fault != Fault::non_finite) return;
-    look_at_inputs(f);
+    explain_inputs(f);
     if (f.fault == Fault::non_finite)
-      look_at_non_finite(f);
+      explain_non_finite(f);
     else
-      look_at_values(f);
-    if (list_.empty()) look_at_pattern(f);
+      explain_values(f);
+    if (list_.empty()) explain_pattern(f);
   }
 
-  void look_at_two_runs() {
+  void explain_two_runs() {
     if (step_.cuda())
       return add(a_.shares_memory ? "missing barrier" : "two writers of one element",
                  "With another order of the threads the result is another: a thread reads what another has "
@@ -120,7 +120,7 @@ class Doctor {
   }
 
   /// Only some inputs fail.
-  void look_at_inputs(const Failure& f) {
+  void explain_inputs(const Failure& f) {
     const bool only = a_.survey && has(a_.survey->common, " inputs");
     if (has(f.inputs, "denormal") && (only || !a_.survey))
       add("denormals flushed",
@@ -137,7 +137,7 @@ class Doctor {
   }
 
   /// Infinities and NaN, which other wrong values of the survey say nothing about.
-  void look_at_non_finite(const Failure& f) {
+  void explain_non_finite(const Failure& f) {
     const bool negative = f.got.starts_with("-"), opposite = negative && !f.expected.starts_with("-");
     if (has(f.got, "inf"))
       return add(
@@ -145,19 +145,19 @@ class Doctor {
           std::string("It became infinite on the way: ") +
               (opposite ? "the logarithm of a sum whose terms all vanished, or " : "") +
               "a sum, a power or a quotient outgrew the largest float, 3.4e38, though the result would not. "
-              "What keeps the arguments small, such as a maximum subtracted first?");
+              "What keeps the arguments small, like a maximum subtracted first?");
 #if defined(__x86_64__)
     // Processors of this kind make a NaN negative; those that lie around inputs and in outputs are positive.
     if (negative && !has(f.inputs, "not finite"))
       add("an operation without a result",
           "This NaN was computed, not read: 0 / 0, infinity minus infinity or times 0, the root or logarithm "
           "of a "
-          "negative number. Is a divisor 0 at first, such as a count that is raised too late?");
+          "negative number. Is a divisor 0 at first, like a count that is raised too late?");
 #endif
   }
 
   /// What the values themselves show.
-  void look_at_values(const Failure& f) {
+  void explain_values(const Failure& f) {
     if (!a_.survey || a_.survey->values.tensor.empty()) {
       if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
         inaccurate("Its first digits are right.");
@@ -214,12 +214,12 @@ class Doctor {
     add("not accurate enough", why +
                                    " Digits are lost: a difference of nearly equal numbers (cancellation), "
                                    "an approximation with too few terms, "
-                                   "a constant with too few digits, or a narrower format. The bound beside "
+                                   "a constant with too few digits, or a narrower format. The bound next to "
                                    "it is what float arithmetic allows "
                                    "here.");
   }
 
-  void look_at_pattern(const Failure& f) {
+  void explain_pattern(const Failure& f) {
     const std::string pattern = pattern_of(f.note);
     if (has(pattern, "every "))
       add("one lane, or one stride, wrong", "Wrong is " + pattern +
@@ -238,7 +238,7 @@ class Doctor {
       add("not written, or read outside",
           "Outputs hold NaN before the call, and so does what lies around the inputs: either this element "
           "has no owner (does the grid, or the loop, reach the last one?), or it was made from a place "
-          "beside the input.");
+          "next to the input.");
     else if (common_text(a_).empty() && a_.survey && a_.survey->failed > 0 && a_.survey->passed > 0)
       add("it depends on the values", fmt::format("{} of {} cases fail, and neither sizes nor kinds of input "
                                                   "tell which: the numbers do. A sum or a "
@@ -279,7 +279,7 @@ class Doctor {
     return "";
   }
 
-  void look_at_finding(const std::string& note) {
+  void explain_finding(const std::string& note) {
     if (note.starts_with("race on shared"))
       add("missing barrier",
           "Two threads of a block meet at one word of shared memory with no __syncthreads() between (within "
@@ -306,7 +306,7 @@ class Doctor {
           "does any where the pointer itself does not, as \"off alignment\" in the inputs says.");
     else if (note.starts_with("uninitialized"))
       add("read before written",
-          "It reads what nobody has written. Do writing and reading index the same way? Does every element "
+          "It reads what was never written. Do writing and reading index the same way? Does every element "
           "have a thread that writes it: enough threads, none skipped by a guard, zeros where the data ends? "
           "A sum must begin with a value, not with what memory held.");
     else if (note.starts_with("inactive lane"))
@@ -318,14 +318,14 @@ class Doctor {
           "The asynchronous copy is used before it has landed: wait for its group, then the barrier.");
   }
 
-  void look_at_crash() {
+  void explain_crash() {
     const std::string place =
         a_.crash.line > 0 ? fmt::format("Line {}: {} ", a_.crash.line, a_.crash.text) : "";
     const std::string& how = a_.failure ? a_.failure->note : a_.text;
     if (has(how, "SEGV") || has(how, "BUS"))
       add("unguarded edge, far out",
           place +
-              "It reached memory that belongs to nobody: an index far beyond the end of a tensor or of an "
+              "It reached memory that belongs to no array: an index far beyond the end of a tensor or of an "
               "array of its own, often a "
               "size of 0 minus 1 "
               "or a product that does not fit into int. An aligned vector store to an address that is not "
@@ -337,7 +337,7 @@ class Doctor {
       add("the line that crashes", place);
   }
 
-  void look_at_speed() {
+  void explain_speed() {
     for (const WastefulAccess& w : a_.wasteful) {
       if (w.shared)
         add("bank conflicts",
@@ -352,13 +352,13 @@ class Doctor {
                         w.line, w.cost, w.ideal, w.stride));
       if (list_.size() >= 2) break;
     }
-    if (a_.counts) look_at_grid();
+    if (a_.counts) explain_grid();
     if (a_.passed() || a_.counts) return;
-    look_at_loops();
-    look_at_threads();
+    explain_loops();
+    explain_threads();
   }
 
-  void look_at_grid() {
+  void explain_grid() {
     for (const auto& l : a_.counts->lines)
       if (l.name == kThreads && 2 * l.own <= l.parent && l.yours >= 2 * l.own)
         add("threads without work",
@@ -368,7 +368,7 @@ class Doctor {
                 l.yours, l.own));
   }
 
-  void look_at_loops() {
+  void explain_loops() {
     for (const LoopNote& l : a_.compiled.loops) {
       if (l.vectorized && l.checked)
         return add(
@@ -392,7 +392,7 @@ class Doctor {
     }
   }
 
-  void look_at_threads() {
+  void explain_threads() {
     const bool threads = has(step_.own->rung, "thread") || has(step_.own->rung, "parallel");
     if (!threads || a_.outcome == Outcome::unchanged || a_.speed.speed == Speed::undecided ||
         a_.speed.speed == Speed::some)

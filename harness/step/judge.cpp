@@ -15,8 +15,8 @@
 #include "harness/check/check.h"
 #include "harness/check/compare.h"
 #include "harness/check/failure_json.h"
-#include "harness/check/fitting.h"
 #include "harness/check/run_case.h"
+#include "harness/check/supported_shapes.h"
 #include "harness/check/survey.h"
 #include "harness/records/digest.h"
 #include "harness/records/rows.h"
@@ -103,7 +103,7 @@ std::vector<int64_t> small_shape(const Step& step, uint64_t seed) {
   const Variant* const own[] = {step.own};
   std::vector<int64_t> cheapest;
   double least = 0;
-  for (const auto& shape : fitting(*step.own, shapes_of_check(*step.op, own, {}, seed))) {
+  for (const auto& shape : supported_among(*step.own, shapes_of_check(*step.op, own, {}, seed))) {
     const double w = work(step.op->op, shape);
     if (!(w > 0) || is_empty(*step.op, shape)) continue;
     if (cheapest.empty() || w < least) {

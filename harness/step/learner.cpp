@@ -23,7 +23,7 @@ constexpr int kBookVersion = 1;
 fs::path file_in(const fs::path& folder) { return folder / "progress.json"; }
 
 /// Returns an unused file name in the same folder.
-fs::path beside(const fs::path& file, const std::string& why) {
+fs::path unused_name(const fs::path& file, const std::string& why) {
   std::string stamp = now_text();
   std::erase_if(stamp, [](char c) { return c == '-' || c == ':'; });
   fs::path name = file.string() + "." + why + "-" + stamp;
@@ -114,18 +114,18 @@ ProgressBook read_progress(const fs::path& folder) {
     }
     ProgressBook book = book_from(j);
     if (version < kBookVersion) {
-      const fs::path kept = beside(file, "older");
+      const fs::path kept = unused_name(file, "older");
       fs::copy_file(file, kept);
       book.note = file.string() + " is of an older klab: taken over, and kept as it was in " +
                   kept.filename().string();
     }
     return book;
   } catch (const std::exception& error) {
-    const fs::path kept = beside(file, why);
+    const fs::path kept = unused_name(file, why);
     fs::rename(file, kept);
     ProgressBook book;
     book.note = file.string() + " could not be read (" + std::string(error.what()).substr(0, 120) +
-                "); it is kept as " + kept.filename().string() + ", and a new one begun";
+                "); it is kept as " + kept.filename().string() + ", and a new one started";
     return book;
   }
 }

@@ -39,7 +39,7 @@ namespace {
 SpeedVerdict judge_here(const StepTimes& t) {
   SpeedVerdict v;
   if (t.yours.empty() || t.parent.empty()) {
-    v.why = "the parent could not be timed beside it";
+    v.why = "the parent could not be timed next to it";
     return v;
   }
   v.over_parent = ratio_interval(t.parent, t.yours);

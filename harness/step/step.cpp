@@ -106,7 +106,7 @@ std::filesystem::path work_folder() {
     return std::filesystem::absolute(named);
   if (source_root().empty())
     throw std::runtime_error(
-        "klab's sources are not beside this program, and steps are made from them: set KLAB_ROOT to klab's "
+        "klab's sources are not next to this program, and steps are made from them: set KLAB_ROOT to klab's "
         "folder");
   return source_root() / "work";
 }

@@ -47,7 +47,7 @@ BenchShape timing_size(const Step& step) {
     // A size that the lab does not time: cold if its operands exceed the caches anyway.
     size = at != op.bench.end()
                ? *at
-               : BenchShape{.name = "where the change is said to show",
+               : BenchShape{.name = "where the change should show",
                             .shape = claimed,
                             .cache = op.op.cost(claimed).bytes > double(last_level_bytes(this_machine()))
                                          ? Cache::cold

@@ -203,7 +203,7 @@ std::string work_text(const Step& step, const Variant& from) {
   text += header_line(
       "FROM",
       from.id + ", whose code as klab has it follows. Make the change, then: klab step --check " + step.name +
-          ". In KLAB_VARIANT, .tiles are sizes beside which more is checked; .parent and .expect are klab's "
+          ". In KLAB_VARIANT, .tiles are sizes around which more is checked; .parent and .expect are klab's "
           "bookkeeping and may stay.");
   return text + code;
 }

@@ -158,7 +158,7 @@ class LadderTimer {
     if (options_.progress) options_.progress("a check of " + op_.op.name, 0, 0);
     const auto wrong = full_check(op_, list, options_.seed, options_.stop).wrong;
     for (size_t i = 0; i < runners_.size(); ++i)
-      if (!wrong[i].empty()) condemn(*runners_[i], wrong[i]);
+      if (!wrong[i].empty()) reject(*runners_[i], wrong[i]);
     drop_finished();
   }
 
@@ -173,13 +173,13 @@ class LadderTimer {
         inputs_.reset(0);
         r->calls[0]();
         r->hash[content] = inputs_.hash_of_outputs(0);
-        if (!contents_.answered(0)) condemn_for_keeping(*r, "");
+        if (!contents_.answered(0)) reject_for_keeping(*r, "");
       }
     drop_finished();
   }
 
-  static void condemn_for_keeping(Runner& r, const std::string& when) {
-    condemn(
+  static void reject_for_keeping(Runner& r, const std::string& when) {
+    reject(
         r,
         when +
             "one element of its inputs has changed since it was called before, and its outputs have not: it "
@@ -211,12 +211,12 @@ class LadderTimer {
       if (results[i].cases > 0 && !runners_[i]->series->worst_error)
         runners_[i]->series->worst_error = results[i].worst;
       if (!results[i].failures.empty())
-        condemn(*runners_[i], when + failure_text(results[i].failures.front()));
+        reject(*runners_[i], when + failure_text(results[i].failures.front()));
     }
     drop_finished();
   }
 
-  static void condemn(Runner& r, const std::string& why) {
+  static void reject(Runner& r, const std::string& why) {
     r.series->wrong = why;
     r.series->seconds.clear();
     r.series->waited.clear();
@@ -252,7 +252,7 @@ class LadderTimer {
         times(std::min<int64_t>(2, most));  // a call that is left out takes no time of its own
       for (int64_t n = 4; n <= most && double(n) * r.once < options_.sample_seconds; n *= 4) times(n);
     } catch (const std::exception& error) {
-      condemn(r, fmt::format("threw: {}", error.what()));
+      reject(r, fmt::format("threw: {}", error.what()));
       return;
     }
     schedule(r);
@@ -268,7 +268,7 @@ class LadderTimer {
         next_call(r, (r.warms ? 1 : 0) + int64_t(warming_() % 2));
       r.left = r.series->iterations;
     };
-    if (leaves_a_thread(watch)) condemn_for_thread(r);
+    if (leaves_a_thread(watch)) reject_for_thread(r);
   }
 
   /// Chooses the calls of a sample by the time of one, and whether their inputs are touched.
@@ -302,8 +302,8 @@ class LadderTimer {
   static bool leaves_a_thread(const ThreadWatch& watch) { return !watch.still_running().empty(); }
 
   /// What its thread does while rivals are timed slows them: the times of this round count for none of them.
-  void condemn_for_thread(Runner& r) {
-    condemn(r, "a thread that it started still runs after its call: it works while others are timed");
+  void reject_for_thread(Runner& r) {
+    reject(r, "a thread that it started still runs after its call: it works while others are timed");
     intruder_ = r.variant->id;
   }
 
@@ -332,13 +332,12 @@ class LadderTimer {
   /// has, and after the last one be what the first call wrote, bit for bit. Accumulated outputs have grown and are left
   /// to check_after().
   void compare_timed(Runner& r, bool all) {
-    if (r.threads && leaves_a_thread(*r.threads)) return condemn_for_thread(r);
+    if (r.threads && leaves_a_thread(*r.threads)) return reject_for_thread(r);
     if (!options_.check || inputs_.accumulates()) return;
-    if (!contents_.answered(int64_t(r.last)))
-      return condemn_for_keeping(r, "after timing: at a timed call, ");
+    if (!contents_.answered(int64_t(r.last))) return reject_for_keeping(r, "after timing: at a timed call, ");
     if (!all || !r.variant->numerics.deterministic) return;
     if (inputs_.hash_of_outputs(int64_t(r.last)) != r.hash[contents_.now()])
-      condemn(r, "after timing: the timed calls wrote other outputs than the first call");
+      reject(r, "after timing: the timed calls wrote other outputs than the first call");
   }
 
   void rounds() {
@@ -362,7 +361,7 @@ class LadderTimer {
       }
       ladder_.core_to_core_ns.push_back(measure_core_to_core_ns());
       for (auto& r : runners_) {
-        if (!r->sample.threw.empty()) condemn(*r, "threw while it was timed: " + r->sample.threw);
+        if (!r->sample.threw.empty()) reject(*r, "threw while it was timed: " + r->sample.threw);
         if (!r->series->wrong.empty() || !intruder_.empty()) continue;
         r->series->seconds.push_back(r->sample.seconds);
         if (r->sample.waited >= 0) r->series->waited.push_back(r->sample.waited);
@@ -399,7 +398,7 @@ class LadderTimer {
       r.calls[0]();
       const bool same =
           !r.variant->numerics.deterministic || inputs_.hash_of_outputs(0) == r.hash[contents_.now()];
-      if (!contents_.answered(0) || !same) return condemn_for_keeping(r, "after timing: ");
+      if (!contents_.answered(0) || !same) return reject_for_keeping(r, "after timing: ");
     }
     contents_.put(0);
   }
@@ -449,7 +448,7 @@ class LadderTimer {
       Runner* const other = honest_for(r);
       const double usual = other != nullptr ? std::max(1.0, slower_when_unseen(*other, unseen, which)) : 1;
       if (second <= kSlower || std::min(first, second) <= kSlower * usual) continue;
-      return condemn(
+      return reject(
           r,
           fmt::format("after timing: {:.3g} times slower, each time, on inputs that it has not seen before "
                       "than on those that it has: it keeps results from call to call",
@@ -464,9 +463,9 @@ class LadderTimer {
     const int tries = std::clamp(int(kPatience / std::max(r.once, 1e-9) / kCalls), 2, 6);
     Runner* const other = honest_for(r);
     if (state.idles(r.calls[0], other != nullptr ? other->calls[0] : std::function<void()>(), tries, random))
-      condemn(r,
-              "after timing: where it finds a state that it left itself, it does nothing: it keeps results "
-              "from call to call");
+      reject(r,
+             "after timing: where it finds a state that it left itself, it does nothing: it keeps results "
+             "from call to call");
   }
 
   /// What is right for random numbers only is no kernel, at whatever size.
@@ -479,7 +478,7 @@ class LadderTimer {
                                            .reference = list.size() == 1 && check_seconds_ < kCheap,
                                            .stop = options_.stop});
     for (size_t i = 0; i < wrong.size(); ++i)
-      if (!wrong[i].empty()) condemn(*runners_[i], "after timing, at the timed size: " + wrong[i]);
+      if (!wrong[i].empty()) reject(*runners_[i], "after timing, at the timed size: " + wrong[i]);
     drop_finished();
   }
 
@@ -492,7 +491,7 @@ class LadderTimer {
       inputs_.reset(copy);
       next_call(*r);
       if (r->variant->numerics.deterministic && inputs_.hash_of_outputs(copy) != r->hash[contents_.now()])
-        condemn(*r, "after timing: other outputs than at first from the same inputs");
+        reject(*r, "after timing: other outputs than at first from the same inputs");
     }
     drop_finished();
     if (contents_.known())

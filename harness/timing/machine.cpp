@@ -223,7 +223,7 @@ void assume_the_rest(Machine& m) {
   if (m.caches.empty())
     m.assumed.push_back("the system tells no cache's size: a last-level cache of " +
                         bytes_text(kAssumedCache) + " is assumed; set " + kCacheVariable +
-                        " to its size, such as 300MB");
+                        " to its size, for example 300MB");
   if (m.cores == 0) {
     m.cores = m.threads;
     m.assumed.push_back(

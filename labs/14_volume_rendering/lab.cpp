@@ -8,6 +8,8 @@
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
 #include "reference/distortion_fwd/distortion_fwd.h"
+#include "reference/opacity_binary_entropy_bwd/opacity_binary_entropy_bwd.h"
+#include "reference/opacity_binary_entropy_fwd/opacity_binary_entropy_fwd.h"
 #include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
@@ -160,6 +162,18 @@ KLAB_LAB({
           .counted = {1001},
           .traffic = Traffic::copy},
          {.op = make_op<OpacityEntropyBwd>(),
+          .bench = kEntropyBench,
+          .check = {{0, 1, 2, 17, 1000}},
+          .counted = {1001},
+          .traffic = Traffic::copy,
+          .nan_in = {"d_loss"},
+          .infinity_in = {"d_loss"}},
+         {.op = make_op<OpacityBinaryEntropyFwd>(),
+          .bench = kEntropyBench,
+          .check = {{0, 1, 2, 17, 1000}},
+          .counted = {1001},
+          .traffic = Traffic::copy},
+         {.op = make_op<OpacityBinaryEntropyBwd>(),
           .bench = kEntropyBench,
           .check = {{0, 1, 2, 17, 1000}},
           .counted = {1001},

@@ -110,7 +110,7 @@ def views(scene: Path, *, downscale: int = 1, holdout: int = 8) -> Dict[str, Any
     """Returns a scene's cameras: {"train": {name: Camera}, "test": {name: Camera}, "notes": [...]}.
 
     scene: a folder with a transforms JSON or a COLMAP model, such a JSON, or "built-in". downscale: shrink pictures, 1 to 64.
-    holdout: without a test set every so many-th view is for testing; 0: none.
+    holdout: without a test set every N-th view is for testing; 0: none.
     """
     value, _ = reader.call("views", **_scene(scene, downscale, holdout))
     return {"train": {v["name"]: _camera(v["camera"]) for v in value["train"]},

@@ -267,7 +267,7 @@ TEST_F(Detectors, AChangedElementIsSeen) {
         {17});
 }
 
-TEST_F(Detectors, ResultsThatAreThereAreNoReasonToStop) {
+TEST_F(Detectors, ResultsAlreadyThereDoNotEndTheCheck) {
   alone(Detector::results_found, sum_each([](const Sum& x) {
           for (const int64_t i : {int64_t{0}, x.n / 2, x.n - 1})
             if (x.n > 4 && x.c[i] != x.a[i] + x.b[i]) return x.all();

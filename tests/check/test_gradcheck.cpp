@@ -109,7 +109,7 @@ TEST(GradientPairs, AForwardThatNoLabTeachesIsAnError) {
   EXPECT_THROW(check(op, {}), std::invalid_argument);
 }
 
-TEST(GradientPairs, OutputsThatAreNoGradientsAreAnError) {
+TEST(GradientPairs, RefuseOutputsWithoutAGradientsName) {
   LabOp op = *find_op("probe_matmul_bwd");
   op.op.tensors = [tensors = op.op.tensors](ShapeView shape) {
     auto list = tensors(shape);

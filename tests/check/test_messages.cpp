@@ -46,7 +46,7 @@ Variant spoiled(void (*spoil)(std::vector<float*>, int64_t)) {
   return v;
 }
 
-TEST(Messages, OneWrongElementIsNoArithmetic) {
+TEST(Messages, CallsNoSingleElementAPattern) {
   const Variant v = spoiled([](std::vector<float*> c, int64_t n) {
     double norm2 = 0;
     for (int64_t i = 0; i < n; ++i) norm2 += double(c[0][i]) * c[0][i];

@@ -215,7 +215,7 @@ TEST(Inputs, SpoiltOnesHaveNanAndInfinitiesWhereAllowed) {
   Generator random(1);
   fill(Op{}, {}, specs, t.pointers(), Pattern::not_finite, 1, random);
   const std::vector<std::string> nan = {"a"}, infinity = {"b"};
-  spoil(specs, t.pointers(), nan, infinity, random);
+  plant_non_finite(specs, t.pointers(), nan, infinity, random);
   const auto count = [&](size_t k, auto what) {
     return std::count_if(t[k].as<float>(), t[k].as<float>() + 500, what);
   };

@@ -2,9 +2,7 @@
 # Every row of docs/capabilities.md does what it says.
 # ctest: long
 set -euo pipefail
-klab=$1 root=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 export XDG_CACHE_HOME=$tmp/cache NO_COLOR=1 OMP_NUM_THREADS=2
 cd "$tmp"
 python3 -B "$root/tests/cli/capabilities.py" "$klab" try all

@@ -61,13 +61,6 @@ has table.tex '\begin{tabular}{lrrrr}' "LaTeX"
 has table.tex 'Of 100 \%' "title in LaTeX"
 grep -qE '[^\\]_' table.tex && fail "LaTeX with a bare underscore"
 
-refused() {
-  local words=$1 code=0
-  shift
-  "$@" >out.txt 2>err.txt || code=$?
-  [[ $code == 2 ]] || { cat out.txt err.txt; fail "exit code $code for $*"; }
-  grep -qe "$words" err.txt || { cat err.txt; fail "does not say '$words'"; }
-}
 refused '--side-by-side' "$klab" report run0.csv run0.csv
 refused 'two runs at least' "$klab" report run0.csv --side-by-side --csv
 refused 'choose one' "$klab" report run0.csv --csv --latex

@@ -2,34 +2,24 @@
 # klab site: the workflow's command writes a site whose links and anchors resolve, that loads nothing from elsewhere, whose words
 # and entries link both ways, whose search finds a lesson, and that has a page for each step; and which folders are refused.
 set -uo pipefail
-klab=$1 root=$2
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/../common.sh"
 cd "$tmp" || exit 2
 export KLAB_ROOT=$root KLAB_WORK=$tmp/work NO_COLOR=1
-fail() { echo "FAILED: $*"; exit 1; }
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 here to read the pages"; exit 77; }
 
-refused() {  # pattern, command...: exit code 2 and one line
-  local pattern=$1 code=0
-  shift
-  "$@" >out.txt 2>said.txt || code=$?
-  [[ $code == 2 && $(wc -l <said.txt) == 1 ]] && grep -q -e "$pattern" said.txt || { cat out.txt said.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
-}
 mkdir mine && echo precious >mine/thesis.txt
 echo text >file
-refused 'mine: is no site of klab, it holds thesis.txt' "$klab" site mine
-refused 'file: is a file' "$klab" site file
-refused 'file/site: .*file is no folder' "$klab" site file/site
-refused 'nowhere/site: .*nowhere is no folder' "$klab" site nowhere/site
-refused '/proc/site: cannot be written' "$klab" site /proc/site
-refused '\.: is the folder you are in' "$klab" site .
+refused_in_a_line 'mine: is no site of klab, it holds thesis.txt' "$klab" site mine
+refused_in_a_line 'file: is a file' "$klab" site file
+refused_in_a_line 'file/site: .*file is no folder' "$klab" site file/site
+refused_in_a_line 'nowhere/site: .*nowhere is no folder' "$klab" site nowhere/site
+refused_in_a_line '/proc/site: cannot be written' "$klab" site /proc/site
+refused_in_a_line '\.: is the folder you are in' "$klab" site .
 code=0
 "$klab" site new --trace no_such >out.txt 2>said.txt || code=$?
 [[ $code == 2 ]] && grep -q "is called 'no_such'" said.txt || { cat said.txt; fail "an unknown rung is traced"; }
 mkdir broken && echo '{"made_by": "somebody"}' >broken/klab-site.json
-refused 'broken/klab-site.json: is no list' "$klab" site broken
+refused_in_a_line 'broken/klab-site.json: is no list' "$klab" site broken
 [[ $(cat mine/thesis.txt) == precious && $(ls | tr '\n' ' ') == 'broken file mine out.txt said.txt ' ]] || { ls; fail "a refusal changed something"; }
 
 # The command of the workflow, which uploads the folder that it wrote.
@@ -44,7 +34,7 @@ grep -q '<code>out</code> aligned' "$folder/ladders/03_transpose.html" || fail "
 
 # A second call replaces the site and what is in the way of it; a file of somebody else is in the way of the call.
 echo mine >"$folder/CNAME"
-refused "$folder: holds CNAME, which klab site did not write" "$klab" site "$folder"
+refused_in_a_line "$folder: holds CNAME, which klab site did not write" "$klab" site "$folder"
 [[ -f $folder/index.html && $(cat "$folder/CNAME") == mine ]] || fail "a refused call changed the site"
 ls -d "$folder".part-* 2>/dev/null && fail "a refused call left a part behind"
 echo "all as it should be"

@@ -334,7 +334,7 @@ TEST(GateZeros, CountsHaveNoTimesAndNoChange) {
   }
 }
 
-TEST(GateZeros, WhatCannotBeComparedHasNoChange) {
+TEST(GateZeros, ReportsNoChangeOfRowsThatCannotBeCompared) {
   Made base;
   base.others = [](int) { return 1.9; };
   const CompareResult result = compare_runs(make(base), make({.seed = 2}));

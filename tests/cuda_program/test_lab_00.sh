@@ -39,7 +39,7 @@ wrong() {  # argument, exit code, words
 }
 wrong race 1 "race on shared memory in kernel block_sum"
 wrong bounds 1 "0 bytes past the end of cudaMalloc"
-wrong unwritten 1 "which nobody has written"
+wrong unwritten 1 "which was never written"
 wrong leak 0 "1 allocation of 4000 bytes not freed"
 
 [[ $failures -eq 0 ]] && echo "all as it should be"

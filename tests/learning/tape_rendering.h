@@ -2,6 +2,7 @@
 // of zeros and ones that tells which sample belongs to which ray, or lies in front of which.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 #include "reference/hashtable_fwd/table_layout.h"
+#include "reference/opacity_binary_entropy_fwd/opacity_binary_entropy_fwd.h"
 #include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
 #include "tests/learning/tape_network.h"
@@ -98,6 +100,7 @@ inline Tape::Value pixel_loss(Tape& t, Tape::Value prediction, Tape::Value targe
 }
 
 inline void add_losses(std::vector<Case>& list) {
+  static constexpr double kLow = OpacityBinaryEntropyFwd::low, kHigh = OpacityBinaryEntropyFwd::high;
   for (const int64_t kind : {0, 1, 2})
     list.push_back({"pixel_loss_bwd", {20, kind}, [kind](Tape& t, const Values& v, const Numbers&) -> Values {
                       return {{"loss", pixel_loss(t, v.at("prediction"), v.at("target"), 20, kind)}};
@@ -106,6 +109,14 @@ inline void add_losses(std::vector<Case>& list) {
                     const Tape::Value o = v.at("opacity");
                     const Tape::Value a = t.add(o, constant_like(t, o, OpacityEntropyFwd::floor));
                     return {{"loss", t.scale(t.multiply(a, t.log(a)), -1)}};
+                  }});
+  list.push_back({"opacity_binary_entropy_bwd", {30}, [](Tape& t, const Values& v, const Numbers&) -> Values {
+                    const Tape::Value o = t.map(
+                        v.at("opacity"), [](double x) { return std::clamp(x, kLow, kHigh); },
+                        [](double x, double) { return x < kLow || x > kHigh ? 0.0 : 1.0; });
+                    const Tape::Value rest = t.subtract(constant_like(t, o, 1), o);
+                    const Tape::Value sum = t.add(t.multiply(o, t.log(o)), t.multiply(rest, t.log(rest)));
+                    return {{"loss", t.scale(sum, -1)}};
                   }});
   list.push_back({"depth_loss_bwd", {30}, [](Tape& t, const Values& v, const Numbers& given) -> Values {
                     std::vector<double> known;

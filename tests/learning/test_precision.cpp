@@ -120,7 +120,7 @@ TEST(LossScale, RefusesInvalidScales) {
   EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.grow_after = 0}); }), "--scale-after 0"));
   EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.grow = 1}); }), "factor above 1"));
   EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.back_off = 1}); }), "between 0 and 1"));
-  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({}).restore({.value = 0}); }), "begin anew"));
+  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({}).restore({.value = 0}); }), "start again"));
   EXPECT_TRUE(has_precision(complaint_precision([] { precision_of("fp16"); }), "f32, bf16 or f16"));
 }
 

@@ -74,7 +74,7 @@ TEST(Recording, DecideNothingByAnotherRuleOrEdition) {
   EXPECT_TRUE(missing_pieces({claim}, record).empty());
 }
 
-TEST(Recording, OneValueThatIsNotFiniteOrHasNoConditionIsAnError) {
+TEST(Recording, RefusesValuesThatAreNotFiniteOrLackACondition) {
   EXPECT_THROW(decide(kCoin, std::nan(""), ""), std::logic_error);
   EXPECT_THROW(decide(kCoin, {{"a", {1}}, {"b", {2}}}, ""), std::logic_error);
 }

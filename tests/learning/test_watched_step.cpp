@@ -4,7 +4,7 @@
 namespace klab::learning {
 namespace {
 
-TEST(WatchedStep, OfConvolutionsHasNoFinding) {
+TEST(WatchedStep, FindsNothingInConvolutions) {
   const Dataset data{"glyphs", make_glyphs(40, 1), make_glyphs(8, 2)};
   TrainerSettings s;
   s.model = "conv 3 5 stride 2, batchnorm, pool, conv 4 3, dropout 0.2, 10";

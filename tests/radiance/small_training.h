@@ -34,10 +34,15 @@ inline Config tiny_config() {
   return c;
 }
 
+/// Gives every term of the loss this weight.
+inline void weigh_all_terms(LossSettings& settings, double weight) {
+  for (const LossTerm& each : loss_terms()) settings.*each.weight = weight;
+}
+
 /// The calls of a step with every term of the loss.
 inline std::vector<PlannedCall> small_calls() {
   Config c = small_config();
-  for (const LossTerm& each : loss_terms()) c.*each.weight = 1;
+  weigh_all_terms(c, 1);
   return training_calls(c, 1);
 }
 

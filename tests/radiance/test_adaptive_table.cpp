@@ -164,9 +164,9 @@ TEST(AdaptiveTable, ResetsOnlyIdleEntries) {
   const TableEntries entries = {.values = {values.data()}, .counts = {steps.data()}, .features = c.features};
   table.note(entries, 4, sizes);
   for (int64_t e = 0; e < n / 3; ++e) steps[size_t(e)] = 2;
-  EXPECT_EQ(table.look(entries, 8, sizes).recycled, 0);
+  EXPECT_EQ(table.adapt(entries, 8, sizes).recycled, 0);
   for (int64_t e = 0; e < n / 3; ++e) steps[size_t(e)] = 3;
-  const TableChange change = table.look(entries, 16, sizes);  // 12 steps after the others moved last
+  const TableChange change = table.adapt(entries, 16, sizes);  // 12 steps after the others moved last
   EXPECT_EQ(change.recycled, n - n / 3);
   EXPECT_EQ(sizes[0], n);
   for (int64_t e = 0; e < n; ++e) {

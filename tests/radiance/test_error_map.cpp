@@ -218,7 +218,7 @@ TEST(ErrorMap, TheExpectedGradientIsThatOfUniformPixels) {
   EXPECT_NEAR(error.mean, uniform.mean, 4.5 * std::hypot(uniform.error, error.error));
 }
 
-TEST(ErrorMap, ATrainingGoesOnFromACheckpointToTheBit) {
+TEST(ErrorMap, ResumesATrainingBitByBit) {
   Config c = small_config();
   c.sampling = "error";
   const Plan& plan = error_plan();

@@ -67,7 +67,7 @@ TEST(EventProfile, ReportsTheBackendsTimeOfEachStage) {
   const Clocked clock;
   CallTimes times;
   const Plan plan = Plan::named("naive", training_calls(c, 1), times);
-  Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0});
+  Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.passes = {0}, .stretch = 0});
   const int steps = int(RunOps::kTimedEvery + 1);
   for (int i = 0; i < steps; ++i) trainer.step(0);
   // Every call of every list takes a second by that clock, whether it was repeated or not.
@@ -96,7 +96,7 @@ TEST(EventProfile, SamplesAtTheRequestedInterval) {
   const Clocked clock;
   CallTimes times;
   const Plan plan = Plan::named("naive", training_calls(c, 1), times);
-  Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0});
+  Trainer trainer(small_scene(), c, plan, 5, clock.backend(), {.passes = {0}, .stretch = 0});
   trainer.step(0);
   trainer.profile().clear();
   for (int i = 0; i < 16; ++i) trainer.step(0);
@@ -117,8 +117,8 @@ TEST(EventProfile, DoesNotChangeLosses) {
   Backend plain = clock.backend();
   plain.mark = nullptr;
   plain.between_marks = nullptr;
-  Trainer with(small_scene(), c, plan, 5, clock.backend(), {.looks = {0}, .stretch = 0}),
-      without(small_scene(), c, plan, 5, plain, {.looks = {0}, .stretch = 0});
+  Trainer with(small_scene(), c, plan, 5, clock.backend(), {.passes = {0}, .stretch = 0}),
+      without(small_scene(), c, plan, 5, plain, {.passes = {0}, .stretch = 0});
   for (int i = 0; i < 70; ++i) ASSERT_EQ(with.step(0).loss, without.step(0).loss) << "step " << i;
 }
 

@@ -72,13 +72,6 @@ steps() { sed -n 's/^trained *\([0-9]*\) steps.*/\1/p' "$1"; }
 "$klab" train --resume timed --more 0.5 --no-eval >more.txt 2>&1 || { cat more.txt; fail "--more"; }
 (($(steps more.txt) > $(steps over.txt))) || { cat over.txt more.txt; fail "--more trains nothing"; }
 
-refused() {
-  local words=$1 code=0
-  shift
-  "$@" >out.txt 2>err.txt || code=$?
-  [[ $code == 2 ]] || { cat out.txt err.txt; fail "exit code $code for $*"; }
-  grep -qe "$words" err.txt || { cat err.txt; fail "does not say '$words'"; }
-}
 sed '/^comment klab place/d' a.ply >foreign.ply
 refused 'give the scene that they show' "$klab" render foreign.ply --orbit 2
 refused "has no comment 'klab place'" "$klab" render foreign.ply --path cameras

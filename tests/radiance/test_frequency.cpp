@@ -104,14 +104,14 @@ TEST(Frequency, ResumesToTheBit) {
 TEST(Frequency, FineSamplesFollowCoarseWeights) {
   FrequencyModel model(small_field(), {});
   model.initialize(1);
-  FrequencyLooks looks(model.config, model.placement);
+  FrequencyPasses passes(model.config, model.placement);
   const float origins[3] = {0.5F, 0.5F, -1}, directions[3] = {0, 0, 1};
   Profile profile;
   Memory memory(cpu_backend());
-  RunOps(memory).run("look", field_plan(), profile, [&](Ops& ops) {
-    looks.look(ops, model, {origins, directions, 1, 0, 1}, {});
+  RunOps(memory).run("passes", field_plan(), profile, [&](Ops& ops) {
+    passes.evaluate(ops, model, {origins, directions, 1, 0, 1}, {});
   });
-  const FrequencyLooks::Look &first = looks.looks()[0], &second = looks.looks()[1];
+  const FrequencyPasses::Pass &first = passes.passes()[0], &second = passes.passes()[1];
   EXPECT_FLOAT_EQ(first.t[0], 1 + 0.5F / 16);
   double sum = 0;
   for (int64_t i = 0; i < second.each; ++i) {

@@ -179,7 +179,7 @@ TEST(HalfOnAGpu, CheckpointsResumeOnAnyBackend) {
 /// No access of a step in half precision is out of bounds, unordered, or to unwritten memory.
 TEST(HalfOnAGpu, ATracedStepHasNoFinding) {
   Config c = tiny_config();
-  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;
+  weigh_all_terms(c, 1e-3);
   simt::Session session({.traced = true, .counts = false});
   Trainer trainer = half_trainer(c, 9);
   trainer.step(0);

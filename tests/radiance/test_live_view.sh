@@ -1,13 +1,8 @@
 #!/usr/bin/env bash
 # klab train --view and klab view: who is let in, pictures while it trains, what watching costs, a trained model, broken requests, refusals.
 set -euo pipefail
-klab=$1
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
-fail() { echo "FAILED: $*"; exit 1; }
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 here: there is no browser to ask for pictures"; exit 77; }
 cat >small.json <<'J'
 {"levels": 5, "log2_table": 12, "finest_resolution": 96, "batch_samples": 4096, "first_rays": 64, "grid": 32,
@@ -27,22 +22,16 @@ if grep -q 'built without' out.txt; then
 fi
 [[ $code == 0 ]] || { cat out.txt; fail "klab view: exit code $code"; }
 
-refused() {  # pattern, command...: exit code 2 and one line
-  local pattern=$1 code=0
-  shift
-  "$@" >out.txt 2>said.txt || code=$?
-  [[ $code == 2 && $(wc -l <said.txt) == 1 ]] && grep -q -e "$pattern" said.txt || { cat out.txt said.txt; fail "exit code $code, not refused with \"$pattern\": $*"; }
-}
 mkdir empty half cut
 head -c 20000 run/checkpoint.safetensors >half/checkpoint.safetensors
 head -c 20000 run/model.safetensors >cut/model.safetensors
-refused 'empty: holds neither model.safetensors nor checkpoint.safetensors' "$klab" view empty
-refused 'half/checkpoint.safetensors: is cut short.*--resume' "$klab" view half
-refused 'cut/model.safetensors: is cut short' "$klab" view cut
-refused 'nowhere: no such file or folder' "$klab" view nowhere
-refused '--port 70000: is no port' "$klab" view run --port 70000
-refused '--view built-in: is no port.*before --view' "$klab" train --view built-in --out none
-refused 'nowhere' "$klab" view run --scene nowhere
+refused_in_a_line 'empty: holds neither model.safetensors nor checkpoint.safetensors' "$klab" view empty
+refused_in_a_line 'half/checkpoint.safetensors: is cut short.*--resume' "$klab" view half
+refused_in_a_line 'cut/model.safetensors: is cut short' "$klab" view cut
+refused_in_a_line 'nowhere: no such file or folder' "$klab" view nowhere
+refused_in_a_line '--port 70000: is no port' "$klab" view run --port 70000
+refused_in_a_line '--view built-in: is no port.*before --view' "$klab" train --view built-in --out none
+refused_in_a_line 'nowhere' "$klab" view run --scene nowhere
 [[ ! -e none ]] || fail "a refused command left something behind"
 
 # Without a browser a page costs nothing and the run ends as it does without one.

@@ -1,15 +1,10 @@
 #!/usr/bin/env bash
 # klab view of every kind of field: what it shows, and what is refused by name.
 set -euo pipefail
-klab=$1
-here=$(cd "$(dirname "$0")" && pwd)
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
+. "$(dirname "$0")/../common.sh"
+in_own_folder
 "$klab" view none >out.txt 2>&1 || true
 if grep -q 'built without' out.txt; then echo "SKIPPED: this klab was built without libcpp-httplib-dev"; exit 77; fi
-fail() { echo "FAILED: $*"; exit 1; }
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 here: there is no browser to ask for pictures"; exit 77; }
 echo '{"first_grid": 16, "grid": 32, "max_rows": 40000, "batch_samples": 8192, "sh_degree": 1}' >voxels.json
 echo '{"initial": 800, "most": 1200, "sh_degree": 1}' >gaussians.json

@@ -2,13 +2,9 @@
 # Pages in headless Chromium: that of klab view shows a model, and says so when its trainer was killed; sliders and cameras of a report.
 # ctest: slow
 set -euo pipefail
-klab=$1
-here=$(cd "$(dirname "$0")" && pwd)
+. "$(dirname "$0")/../common.sh"
 command -v chromium >/dev/null && command -v python3 >/dev/null || { echo "SKIPPED: no chromium or no python3 here: the page was not opened"; exit 77; }
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-export XDG_CACHE_HOME=$tmp/cache
+in_own_folder
 "$klab" view none >out.txt 2>&1 || true
 if grep -q 'built without' out.txt; then echo "SKIPPED: this klab was built without libcpp-httplib-dev"; exit 77; fi
 cat >small.json <<'J'

@@ -279,7 +279,7 @@ TEST(GpuOutOfMemory, IsABadAllocWithTheDevicesError) {
 }
 
 /// The rule of the processor's allocations: the batch is halved, and the training continues.
-TEST(GpuOutOfMemory, HalvesTheBatchAndGoesOn) {
+TEST(GpuOutOfMemory, HalvesTheBatchAndContinues) {
   LateGpu gpu(Loads::early);
   Turning t("cuda");
   gpu.compile(t.plan, [](const Variant&, ShapeView, std::span<void* const>) {});

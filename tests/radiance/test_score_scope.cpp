@@ -43,7 +43,7 @@ TEST(ScoreScope, ReadsAllOrSeconds) {
       ADD_FAILURE() << bad;
     } catch (const std::invalid_argument& e) {
       EXPECT_NE(std::string(e.what()).find("--score"), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find("such as 60"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("for example 60"), std::string::npos) << e.what();
     }
   }
 }

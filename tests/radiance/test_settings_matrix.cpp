@@ -120,7 +120,7 @@ struct OneThread {
   ~OneThread() { omp_set_num_threads(before); }
 };
 
-TEST(SettingsMatrix, EverySettingChangesWhatIsMeasuredOrLearned) {
+TEST(SettingsMatrix, EverySettingHasAnEffect) {
   const OneThread one;
   std::vector<const SettingOfField*> to_run;
   const std::vector<SettingOfField> all = all_settings();
@@ -183,7 +183,7 @@ TEST(SettingsMatrix, EverySettingChangesWhatIsMeasuredOrLearned) {
 }
 
 /// Settings of a field that change the calls of a step on the processor change them on a GPU, too.
-TEST(SettingsMatrix, WhatIsMeasuredOnOneBackendIsMeasuredOnAll) {
+TEST(SettingsMatrix, SettingsThatChangeCallsDoSoOnAllBackends) {
   for (const std::string field : {"hash", "voxels"})
     for (const SettingOfField& s : all_settings()) {
       if (s.field != field) continue;

@@ -131,7 +131,7 @@ TEST_F(Spz, ReadsBothVersions) {
   }
 }
 
-TEST_F(Spz, NotesWhatIsIgnored) {
+TEST_F(Spz, NotesIgnoredParts) {
   load(gzip_of(one_gaussian(3, 0, 12, 1)));
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("antialiasing"), std::string::npos);

@@ -38,13 +38,13 @@ double apart_step_lists(double a, double b) { return std::abs(a - b) / std::abs(
 TEST(TrainStep, MaximalSizesGiveTheSameLosses) {
   for (const double terms : {0.0, 1e-2}) {
     Config c = tiny_config();
-    c.opacity_entropy = c.distortion = c.depth = c.total_variation = terms;
+    weigh_all_terms(c, terms);
     CallTimes times;
     const Plan plan = Plan::named("naive", training_calls(c, 1), times);
     Backend padded = cpu_backend();
     padded.exact = false;
     Trainer one(small_scene(), c, plan, 5),
-        other(small_scene(), c, plan, 5, padded, {.looks = {0}, .stretch = 0});
+        other(small_scene(), c, plan, 5, padded, {.passes = {0}, .stretch = 0});
     for (int i = 0; i < 40; ++i) {
       const StepReport a = one.step(0), b = other.step(0);
       EXPECT_EQ(a.rays, b.rays) << "step " << i;
@@ -150,7 +150,7 @@ TEST(TrainStep, ARecordedStepIsTheSame) {
       for (const auto& work : works) work();
     };
   };
-  const StepSizes whole = {.looks = {0}, .stretch = 0};
+  const StepSizes whole = {.passes = {0}, .stretch = 0};
   Trainer one(small_scene(), c, plan, 5, called, whole), other(small_scene(), c, plan, 5, recorded, whole);
   for (int i = 0; i < 30; ++i) EXPECT_EQ(one.step(0).loss, other.step(0).loss) << "step " << i;
   EXPECT_GT(other.host_counts().repeated, 50);  // the loss and the update of all steps but the first two
@@ -187,13 +187,13 @@ TEST(TrainStep, APictureByAListIsTheSame) {
 /// No access of a step is out of bounds, unordered, or to unwritten memory.
 TEST(TrainStep, ATracedStepHasNoFinding) {
   Config c = tiny_config();
-  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 1e-3;
+  weigh_all_terms(c, 1e-3);
   simt::Session session({.traced = true, .counts = false});
   Trainer trainer = trainer_on("simt", c, 9);
   trainer.step(0);
   trainer.step(0);
   for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();
-  c.opacity_entropy = c.distortion = c.depth = c.total_variation = 0;  // with the fused op
+  weigh_all_terms(c, 0);  // with the fused op
   Trainer fused = trainer_on("simt", c, 9);
   fused.step(0);
   for (const simt::Finding& f : session.findings()) ADD_FAILURE() << f.describe();

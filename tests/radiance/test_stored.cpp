@@ -194,7 +194,7 @@ TEST(Codec, ZerosAndTinyNumbersHaveAScaleToo) {
   }
 }
 
-TEST_F(Stored, RefusesWhatIsMissingOrWrongByName) {
+TEST_F(Stored, NamesMissingAndWrongParts) {
   const Model model = trained_looking(1);
   const auto drop = [](const std::string& name) {
     return [=](std::vector<TensorView>& tensors, auto&) {

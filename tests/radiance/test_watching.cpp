@@ -81,7 +81,7 @@ TEST(Validation, ScoresPicturesAndKeepsItsShare) {
   EXPECT_NE(validation.text().find("instead of 5 s"), std::string::npos) << validation.text();
 }
 
-TEST(Plateau, CountsScoresInARowThatAreNoGain) {
+TEST(Plateau, CountsScoresInARowWithoutAGain) {
   Plateau scores;
   EXPECT_EQ(scores.add(20), 0);
   EXPECT_EQ(scores.add(20.005), 1);
@@ -273,7 +273,7 @@ class Retry : public ::testing::Test {
   std::string error, said;
 };
 
-TEST_F(Retry, GoesOnAfterOneNaNAndReturnsToTheSchedule) {
+TEST_F(Retry, ContinuesAfterOneNaNAndReturnsToTheSchedule) {
   options.retry_not_finite = true;
   bool done = false;
   options.before_step = [&](FieldTrainer& trainer) {

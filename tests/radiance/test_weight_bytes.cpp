@@ -111,6 +111,7 @@ std::vector<Training> hash_trainings() {
   std::vector<Training> all = {hash_training("hash", hash_config())};
   all.back().in_every_way = true;
   Config terms = hash_config();
+  // Every term of when the rows were recorded; a later one has no part in them.
   terms.opacity_entropy = terms.distortion = terms.total_variation = terms.depth = 1e-2;
   terms.clip_norm = 1;
   terms.background = "random";
@@ -134,7 +135,7 @@ std::vector<Training> hash_trainings() {
   all.push_back(hash_training("hash bf16", with_variation, {brain, std::nullopt}));
   all.back().in_every_way = true;
   all.push_back(
-      hash_training("hash with padding", terms, {}, {.looks = {0}, .stretch = 0, .recompute = true}, false));
+      hash_training("hash with padding", terms, {}, {.passes = {0}, .stretch = 0, .recompute = true}, false));
   BatchShare halves;
   halves.parts = halves.own = 2;
   all.push_back(hash_training("hash in two parts", hash_config(), {}, {}, true, halves));

@@ -147,7 +147,7 @@ TEST_F(OldRows, NameAMissingColumnAndTheCommandThatRecordsIt) {
   const size_t c = column_named(cells, "seconds_median");
   for (auto& line : cells) line.erase(line.begin() + std::ptrdiff_t(c));
   expect_named(error_of(lines_of(cells)),
-               ":1: column 'seconds_median' is missing from the header; record the rows anew: "
+               ":1: column 'seconds_median' is missing from the header; record the rows again: "
                "klab bench WHAT --out ");
   // A baseline is recorded under its name.
   const fs::path machine = folder_ / "recorded" / "0123";

@@ -69,7 +69,7 @@ def main():
         folder = os.path.join(work, step)
         env = dict(os.environ, KLAB_WORK=folder, NO_COLOR="1", COLUMNS="100")
         begun = subprocess.run([klab, "step", step], env=env, capture_output=True, text=True)
-        file = re.search(r"Begun: (\S+)", begun.stdout)
+        file = re.search(r"Started: (\S+)", begun.stdout)
         if not file:
             sys.exit(f"step {step} does not begin: {begun.stdout}{begun.stderr}")
         text = open(os.path.join(root, "kernels", rung), encoding="utf-8").read()

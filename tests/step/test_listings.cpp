@@ -75,7 +75,7 @@ TEST(Listings, RefuseFilesWithoutAPart) {
   EXPECT_THROW(listing_from(source, "20_scan_sort", "20.fault.07", "f"), std::runtime_error);
 }
 
-TEST(Listings, OfTheLabsAreWhole) {
+TEST(Listings, LabsHaveWholeListings) {
   std::set<std::string> names, kinds;
   for (const Listing& l : listings()) {
     SCOPED_TRACE(l.name);

@@ -504,7 +504,7 @@ TEST(StepDiagnosis, FirstDigitsThatAreRightWithSomeInputsOnly) {
   EXPECT_EQ(first_mistake("07.02", a), "it depends on the values");
 }
 
-TEST(StepDiagnosis, WhatTheCLibraryFindsDamaged) {
+TEST(StepDiagnosis, NamesDamageThatTheCLibraryFinds) {
   Answer a;
   a.outcome = Outcome::crashes;
   a.text = "SIGABRT while checking";

@@ -52,6 +52,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"pixel_loss_bwd", {kFma}},
       {"distortion_fwd", {kFma}},
       {"distortion_bwd", {kFma}},
+      {"opacity_binary_entropy_fwd", {kFma, kExp}},
+      {"opacity_binary_entropy_bwd", {kFma, kExp}},
       {"opacity_entropy_fwd", {kFma, kExp}},
       {"opacity_entropy_bwd", {kFma, kExp}},
       {"conv2d_fwd", {kFma}},

@@ -12,7 +12,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
-#include "harness/check/fitting.h"
+#include "harness/check/supported_shapes.h"
 #include "harness/cli/counts_text.h"
 #include "harness/cli/markdown.h"
 #include "harness/core/lab.h"
@@ -46,10 +46,10 @@ TEST(Ladders, EveryCheckHasShapesForEveryRung) {
     std::vector<std::vector<int64_t>> known = {v.when.shape, v.expect.shape};
     for (const BenchShape& b : op->bench) known.push_back(b.shape);
     std::erase_if(known, [&](const auto& shape) { return shape.empty() || !op->op.valid(shape); });
-    if (fitting(v, known).empty()) continue;
+    if (supported_among(v, known).empty()) continue;
     const Variant* const alone[] = {&v};
     for (const uint64_t seed : {1, 2}) {
-      auto shapes = fitting(v, shapes_of_check(*op, alone, {}, seed));
+      auto shapes = supported_among(v, shapes_of_check(*op, alone, {}, seed));
       std::erase_if(shapes, [&](const auto& shape) { return is_empty(*op, shape); });
       EXPECT_GE(shapes.size(), 6U) << v.id << ", seed " << seed;
     }

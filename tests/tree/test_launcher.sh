@@ -143,7 +143,7 @@ fresh  # Ctrl-C while it compiles
 : >"$tmp/installed_all"
 call FAKE_CTRL_C_AT=klab_06_run -- run
 expect_code "Ctrl-C while it compiles" 130
-expect "Ctrl-C while it compiles" "$err" "interrupted while building (lab 06_conv2d): ./klab run goes on with this lab"
+expect "Ctrl-C while it compiles" "$err" "interrupted while building (lab 06_conv2d): ./klab run continues with this lab"
 expect_not "Ctrl-C is no failure" "$err" "the build failed"
 : >"$log"
 call FAKE_NINJA_FAILS_AT=klab_16_run -- run

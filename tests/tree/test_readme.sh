@@ -1,21 +1,16 @@
 #!/usr/bin/env bash
-# README.md, labs/README.md, the table of lesson 21 and the pages of recorded machines show what their records, the registry and the kernels
-# give: they are made again and compared. README is short; its first screen has a kernel, its ladder, a picture and the two
-# commands. Links and named files exist, all commands are listed, words that the glossary replaced do not come back.
+# Pages show what their records, the registry, the settings and the kernels give: they are made again and compared. README is short; its
+# first screen has a kernel, its ladder, a picture and the two commands. Links and named files exist, all commands are listed, words that
+# the glossary replaced do not come back.
 set -euo pipefail
 . "$(dirname "$0")/../common.sh"
 fail() { echo "$*" >&2; exit 1; }
-cp "$root/README.md" "$tmp/README.md"
-cp "$root/labs/README.md" "$tmp/labs.md"
-cp "$root/labs/21_realtime/README.md" "$tmp/realtime.md"
-mkdir "$tmp/pages"
-KLAB=$klab KLAB_ROOT=$root README=$tmp/README.md LABS=$tmp/labs.md REALTIME=$tmp/realtime.md PAGES=$tmp/pages bash "$root/reports/readme.sh" --pages
-diff -u "$root/README.md" "$tmp/README.md" || fail "README.md differs from what reports/readme.sh --pages makes"
-diff -u "$root/labs/README.md" "$tmp/labs.md" || fail "labs/README.md differs from what reports/readme.sh --pages makes"
-diff -u "$root/labs/21_realtime/README.md" "$tmp/realtime.md" || fail "lesson 21 differs from what reports/readme.sh --pages makes"
-for page in "$tmp"/pages/*/README.md; do
-  recorded=$root/reports/recorded/${page#"$tmp/pages/"}
-  diff -u "$recorded" "$page" || fail "$recorded differs from what reports/readme.sh --pages makes"
+cd "$root"
+made=(README.md labs/README.md docs/settings.md labs/16_hash_nerf/README.md labs/21_realtime/README.md reports/recorded/*/README.md)
+cp --parents "${made[@]}" "$tmp"
+KLAB=$klab KLAB_ROOT=$root TO=$tmp bash reports/readme.sh --pages
+for page in "${made[@]}"; do
+  diff -u "$page" "$tmp/$page" || fail "$page differs from what reports/readme.sh --pages makes"
 done
 
 [[ $(wc -l <"$root/README.md") -le 200 ]] || fail "README.md has more than 200 lines"
@@ -23,7 +18,6 @@ for part in '```cpp' './klab run ' './klab test ' '  cpu.01_naive ' '!['; do
   grep -qF -- "$part" <(head -n 40 "$root/README.md") || fail "README.md has no '$part' in its first 40 lines"
 done
 
-cd "$root"
 pages=(README.md CONTRIBUTING.md docs/*.md labs/README.md labs/*/README.md reports/recorded/*/README.md examples/*/README.md python/README.md)
 # broken FILE...: links to files that are not there.
 broken() {

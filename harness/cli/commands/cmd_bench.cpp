@@ -232,7 +232,7 @@ KLAB_COMMAND(
     {.name = "bench",
      .summary = "Time ladders, in rounds, against the ceilings of this machine",
      .details =
-         "WHAT is a lab, an op, a variant or a glob. Beside a variant its first rung, its parent and the\n"
+         "WHAT is a lab, an op, a variant or a glob. Next to a variant its first rung, its parent and the\n"
          "peers are timed, since its speedups are counted from them. Every figure is a median; ± is the\n"
          "farther end of its 95 % interval. Exit code 0: timed; 1: a variant failed its check and was not\n"
          "timed, or its time is below what this machine can do; 2: bad input, or other work left --baseline "

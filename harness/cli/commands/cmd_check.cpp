@@ -106,7 +106,7 @@ int run(const Options& o) {
   if (!o.mutants.empty()) {
     if (!o.what.empty() || !o.shape.empty() || o.quick || o.apart || o.remember || o.boundaries)
       throw std::invalid_argument(
-          "--mutants takes what is to be mutated, and only --backend, --most, --json beside it");
+          "--mutants takes what is to be mutated, and only --backend, --most, --json with it");
     return run_mutants({.what = o.mutants, .backend = o.backend, .most = o.most, .json = o.json});
   }
   if (o.most > 0) throw std::invalid_argument("--most goes with --mutants");
@@ -223,7 +223,7 @@ KLAB_COMMAND(
                       "apart: what survives?")
            ->option_text("WHAT ...");
        add_number(app, "--most", o->most, range::examples,
-                  "with --mutants: so many a variant, drawn by --seed");
+                  "with --mutants: number of them for a variant, drawn by --seed");
        app.add_flag(
            "--boundaries", o->boundaries,
            "runs no variant: which sides of the contracts' boundaries do the inputs of a check meet?");

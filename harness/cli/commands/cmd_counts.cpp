@@ -17,7 +17,7 @@
 #include "harness/records/input.h"
 #include "harness/records/recorded_counts.h"
 #include "harness/report/table.h"
-#include "harness/simt/crew.h"
+#include "harness/simt/host_workers.h"
 
 namespace klab {
 namespace {
@@ -215,7 +215,8 @@ KLAB_COMMAND(
          "klab counts transpose.cuda.02_shared_tile    line by line\n"
          "klab counts --check                      exit code 1 where a count is not the recorded one\n"
          "klab counts --accept                     records what differs, reports/recorded/counts/OP.csv\n"
-         "klab counts --gpu FILE...                beside what a GPU counted of the same calls: FILE is what "
+         "klab counts --gpu FILE...                next to what a GPU counted of the same calls: FILE is "
+         "what "
          "ncu wrote\n"
          "                                         (klab trace --help), or gpu_counters.csv, which --accept "
          "makes of it\n"
@@ -226,7 +227,7 @@ KLAB_COMMAND(
        auto* compare = app.add_flag("--check", o->check, "compare with the recorded counts");
        app.add_flag("--accept", o->accept, "record these counts, and say what changed")->excludes(compare);
        app.add_option("--gpu", o->gpu, "compare with what a GPU counted")->option_text("FILE ...");
-       app.add_flag("--markdown", o->markdown, "with --gpu: what is recorded beside that file, as a table");
+       app.add_flag("--markdown", o->markdown, "with --gpu: what is recorded next to that file, as a table");
        return [o] { return run(*o); };
      }});
 

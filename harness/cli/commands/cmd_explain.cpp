@@ -66,7 +66,7 @@ int run(const Options& o) {
   const Variant* variant = find_variant(o.lab);
   const std::string rung = !o.rung.empty() ? o.rung : variant != nullptr ? section_name(*variant) : "";
   if (source_root().empty())
-    throw std::runtime_error("the lesson pages are not beside this program: set KLAB_ROOT to klab's folder");
+    throw std::runtime_error("the lesson pages are not next to this program: set KLAB_ROOT to klab's folder");
   const auto file = source_root() / lesson_path(lab.id);
   if (!std::filesystem::exists(file)) {
     fmt::print("{}: {}\n{}\nIt has no lesson page yet ({}).\n", lab.id, lab.title, lab.question,

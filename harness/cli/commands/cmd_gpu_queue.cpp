@@ -75,7 +75,7 @@ int run(const Options& o) {
     if (differ == 0)
       fmt::print("{} lines, as they should be\n", there.size());
     else
-      fmt::print("klab gpu-queue --write makes the file anew\n");
+      fmt::print("klab gpu-queue --write makes the file again\n");
     return differ == 0 ? exit_ok : exit_failed;
   }
   if (lines.empty()) fmt::print("Nothing waits for a GPU: every CUDA rung was timed as it is.\n");

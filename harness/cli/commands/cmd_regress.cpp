@@ -88,9 +88,9 @@ class Regression {
       if (session == 1 && !o_.base.empty()) drop_untimed();
       plan_.check = plan_.count = false;
       done_ = session;
-      if (looks_->due(session)) look(progress);
+      if (looks_->due(session)) compare(progress);
     }
-    if (done_ != looked_ || done_ == 0) look(progress);
+    if (done_ != compared_ || done_ == 0) compare(progress);
     return &result_;
   }
 
@@ -130,8 +130,8 @@ class Regression {
     return session > 1 && spent + spent / (session - 1) > 60 * o_.minutes;
   }
 
-  void look(Progress& progress) {
-    looked_ = done_;
+  void compare(Progress& progress) {
+    compared_ = done_;
     result_ = looks_->look(base_, fresh_);
     narrow(looks_->open());
     progress.show(fmt::format("after {} sessions: {}", done_, change_summary(result_)));
@@ -164,7 +164,7 @@ class Regression {
   SessionPlan plan_;
   Clock::time_point begin_;
   std::optional<Looks> looks_;
-  int limit_ = 0, done_ = 0, looked_ = 0;
+  int limit_ = 0, done_ = 0, compared_ = 0;
   Recording fresh_;
   CompareResult result_;
 };
@@ -327,7 +327,7 @@ KLAB_COMMAND(
        app.add_option("--base", o->base,
                       "a program built from the base: measured in turns with this one, without a baseline");
        add_number(app, "--sessions", o->sessions, range::sessions,
-                  "measure at most so many (default: as the baseline; 16 with --base)");
+                  "measure at most this number (default: as the baseline; 16 with --base)");
        add_number(app, "--minutes", o->minutes, range::minutes,
                   "begin no session that would end later (default: 3)");
        app.add_option("--out", o->out, "write the new rows to this file, .csv or .json");

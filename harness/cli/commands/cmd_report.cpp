@@ -59,7 +59,7 @@ int run(const Options& o) {
         "nothing to show: name files of rows, or the folder of a training with --train");
   if (o.rows.empty() && (o.markdown || o.csv || o.summary || o.latex || !o.baseline.empty()))
     throw std::invalid_argument(
-        "--markdown, --csv, --latex, --summary and --baseline are of rows: name a file of them beside "
+        "--markdown, --csv, --latex, --summary and --baseline are of rows: name a file of them next to "
         "--train");
   ReportInput in;
   for (const std::string& name : o.rows) {

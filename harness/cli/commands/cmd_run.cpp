@@ -97,8 +97,8 @@ struct Part {
   std::vector<const Variant*> variants;
 };
 
-/// Rungs to run at the size of a branch: the branch, its ancestors up to the trunk, the first rung and the peers.
-std::vector<const Variant*> company_of(const Variant& branch, const std::vector<const Variant*>& good) {
+/// Returns the rungs to run at the size of a branch: the branch, its ancestors up to the trunk, the first rung and the peers.
+std::vector<const Variant*> rungs_at_branch(const Variant& branch, const std::vector<const Variant*>& good) {
   std::vector<const Variant*> list;
   for (const Variant* v : good) {
     bool wanted = v->peer || v == naive_of(branch);
@@ -128,7 +128,7 @@ std::vector<Part> parts_of(const LabOp& op, bool tour, bool all, const std::vect
       if (size == op.bench.end()) continue;  // the structure tests hold that there is one
       at = parts.insert(parts.end(), {*size, {}});
     }
-    for (const Variant* more : company_of(*v, good))
+    for (const Variant* more : rungs_at_branch(*v, good))
       if (std::ranges::find(at->variants, more) == at->variants.end()) at->variants.push_back(more);
   }
   for (Part& part : parts) std::ranges::sort(part.variants, {}, &Variant::id);
@@ -236,7 +236,7 @@ int run(const std::string& what, const std::string& out, bool all, const std::st
   if (const Lab* lab = lab_with_run(what)) return run_whole(*lab, backend);
   if (backend != "cpu")
     throw std::invalid_argument(fmt::format(
-        "--backend {} is for labs that are programs, such as hash_nerf; others show their CUDA rungs anyway",
+        "--backend {} is for labs that are programs, like hash_nerf; others show their CUDA rungs anyway",
         backend));
   const bool tour = what.empty();
   if (!tour && !folder.empty())
@@ -279,7 +279,7 @@ int run(const std::string& what, const std::string& out, bool all, const std::st
   const bool to_be_continued = !stopped && !joined.complete;
   joined.complete = joined.complete && !stopped;
   return finish(joined, true, failed || parts->wrong(), to_be_continued, out,
-                "; ./klab run goes on with the labs that are left");
+                "; ./klab run continues with the labs that are left");
 }
 
 KLAB_COMMAND(
@@ -290,7 +290,7 @@ KLAB_COMMAND(
          "library (peer). Timed is the trunk of each ladder; a branch, which pays at another size,\n"
          "is timed there with --all. Exit code 1: a variant failed its check;\n"
          "130: interrupted, what was measured until then is written and marked as a part.\n"
-         "./klab run builds and runs the tour lab by lab; after an interruption it goes on with the labs\n"
+         "./klab run builds and runs the tour lab by lab; after an interruption it continues with the labs\n"
          "that are left. ./klab run --again starts it over.",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto what = std::make_shared<std::string>();

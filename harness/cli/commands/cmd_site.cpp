@@ -7,7 +7,7 @@
 #include "harness/cli/site/site_folder.h"
 #include "harness/core/select.h"
 #include "harness/report/table.h"
-#include "harness/simt/crew.h"
+#include "harness/simt/host_workers.h"
 
 namespace klab::site_command {
 namespace {

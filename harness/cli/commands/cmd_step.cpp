@@ -92,7 +92,7 @@ int show(const Step& step, int hint) {
   fmt::print("{}\n", step_text(step, hint));
   fmt::print("{}", fitted(fmt::format(
                        "{} {}\nThen: klab step --check {}   (or --watch, which repeats on every save)\n",
-                       fresh ? "Begun:" : "Your file:", work_path(step).string(), step.name)));
+                       fresh ? "Started:" : "Your file:", work_path(step).string(), step.name)));
   return exit_ok;
 }
 

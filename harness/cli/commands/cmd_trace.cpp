@@ -26,8 +26,8 @@
 #include "harness/records/json_schema.h"
 #include "harness/report/ladder_view.h"
 #include "harness/report/table.h"
-#include "harness/simt/crew.h"
 #include "harness/simt/gpus.h"
+#include "harness/simt/host_workers.h"
 #include "harness/simt/modules.h"
 #include "harness/step/compile.h"
 #include "harness/step/compiler_text.h"
@@ -65,9 +65,10 @@ struct Options {
 const Variant& variant_named(const std::string& name) {
   if (const Variant* v = find_variant(name); v != nullptr) {
     if (v->backend == "cuda") return *v;
-    throw std::invalid_argument(
-        v->id + " runs on the processor; klab trace is for CUDA variants" +
-        (variants_of(v->op, "cuda").empty() ? "" : ", such as " + variants_of(v->op, "cuda").front()->id));
+    throw std::invalid_argument(v->id + " runs on the processor; klab trace is for CUDA variants" +
+                                (variants_of(v->op, "cuda").empty()
+                                     ? ""
+                                     : ", for example " + variants_of(v->op, "cuda").front()->id));
   }
   std::vector<std::string> names;
   const Variant* begins = nullptr;
@@ -191,7 +192,7 @@ double share_of(const std::string& text) {
   const double percent = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || (*end != '\0' && std::string(end) != "%") || !(percent > 0) || percent > 100)
     throw std::invalid_argument("--blocks " + text +
-                                ": a share of the blocks, more than 0% and at most 100%, such as 5%");
+                                ": a share of the blocks, more than 0% and at most 100%, for example 5%");
   return percent / 100;
 }
 
@@ -343,7 +344,7 @@ KLAB_COMMAND(
          "    klab trace VARIANT... --on-gpu > FILE\n"
          "klab trace transpose.cuda.02_shared_tile --pictures DIR   its arrays, banks, steps and lanes as "
          "pictures\n"
-         "klab trace VARIANT --counters FILE               what a GPU counted of the same call, beside "
+         "klab trace VARIANT --counters FILE               what a GPU counted of the same call, next to "
          "it\n"
          "klab trace program.cu more.cpp -- 1024           any CUDA program with a main of its own\n"
          "Sectors are pieces of 32 bytes; a request is one load or store of a warp. In "
@@ -367,9 +368,9 @@ KLAB_COMMAND(
            "--stop-at-first", o->stop_at_first,
            "of a program: an access out of bounds ends its launch, and later calls fail as on a GPU");
        add_number(app, "--seconds", o->seconds, range::stage_seconds,
-                  "of a program: end it after so many (600)");
+                  "of a program: seconds after which it is ended (600)");
        add_number(app, "--memory", o->memory, range::megabytes,
-                  "of a program: end it beyond so many MB (three quarters of the machine's)");
+                  "of a program: memory in MB beyond which it is ended (three quarters of the machine's)");
        add_shape(app, o->shape, "this shape, e.g. 256,256");
        app.add_option("--html", o->html, "write a page to this file as well");
        auto* pictures = app.add_option(

@@ -200,7 +200,7 @@ KLAB_VARIANT(HashgridFwd, {.run = run,
                            .parent = "07_read_first",
                            .expect = {.shape = {1 << 16, 3, 16, 2, 19, 16, 2048, 0}, .over_parent = 1.1},
                            .when = {{1 << 16, 3, 16, 2, 19, 16, 2048, 0},
-                                    "random points: gathers wait for lines that nobody prefetched"},
+                                    "random points: gathers wait for lines that were not prefetched"},
                            .was = {"08_ask_points"}});
 KLAB_SIMD_CLOSE();
 #endif

@@ -61,7 +61,7 @@ Outcome outcome_of(const std::string& field, const fs::path& folder) {
     return o;
   } catch (const json::exception&) {
     throw std::runtime_error(file.string() +
-                             ": is no result with a score: remove the folder, or see the log beside it");
+                             ": is no result with a score: remove the folder, or see the log next to it");
   }
 }
 
@@ -142,7 +142,7 @@ int compare(Values& v) {
   for (const std::string& field : v.fields) {
     if (!train_one(v, field)) {
       stop_heeded();
-      fmt::print("interrupted: the same command goes on with what is in {}\n", v.out);
+      fmt::print("interrupted: the same command continues from what is in {}\n", v.out);
       return 130;
     }
   }

@@ -254,7 +254,7 @@ KLAB_COMMAND(
                       "these next to f32 (default: all that the field has of f16, bf16, int8, int4, e2m1)")
            ->delimiter(',');
        add_backend(app, v->backend);
-       add_number(app, "--views", v->views, range::frames, "so many test views only (default: all)");
+       add_number(app, "--views", v->views, range::frames, "number of test views (default: all)");
        add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
        add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
        app.add_option("--out", v->out, "folder to write (default formats)");

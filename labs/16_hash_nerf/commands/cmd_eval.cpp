@@ -106,7 +106,7 @@ int eval(Values& v) {
   const bool black = model.placement().black;
   const Score own = score_of(score_views(picture_of, black, scene.test, mine, each), scope.width,
                              scope.height, black, scored_by(scope));
-  const Evaluation all = together({own, ""}, ranks, scope, black);
+  const Evaluation all = merge_scores({own, ""}, ranks, scope, black);
   ranks.wait_for_all();
   if (!ranks.first()) return exit_ok;
   const Score& score = all.score.value();

@@ -69,7 +69,7 @@ Outcome outcome_of(const Way& way, const fs::path& folder) {
   } catch (const json::exception&) {
     throw std::runtime_error(
         file.string() +
-        ": is no result with levels and a score: remove the folder, or see the log beside it");
+        ": is no result with levels and a score: remove the folder, or see the log next to it");
   }
 }
 
@@ -126,8 +126,8 @@ std::vector<int64_t> sizes_of_caches() {
   return bytes;
 }
 
-CacheRow look_at_level(const Model& model, const TableLevel& level, const std::vector<float>& positions,
-                       const std::vector<int64_t>& capacities) {
+CacheRow cache_row_of(const Model& model, const TableLevel& level, const std::vector<float>& positions,
+                      const std::vector<int64_t>& capacities) {
   const Config& c = model.config;
   const auto n = int64_t(positions.size() / 3);
   const int64_t entry_bytes = 4 * c.features;
@@ -180,7 +180,7 @@ CacheStudy study_cache(const Values& v, const fs::path& folder) {
   for (const int64_t bytes : study.bytes) capacities.push_back(bytes / 64);
   const Model& model = trainer.model();
   for (const TableLevel& level : table_levels(config.levels, model.scales.data(), model.sizes.data()))
-    study.rows.push_back(look_at_level(model, level, positions, capacities));
+    study.rows.push_back(cache_row_of(model, level, positions, capacities));
   return study;
 }
 
@@ -277,7 +277,7 @@ int study(Values& v) {
   for (const Way& way : list)
     if (!train_way(v, base, way)) {
       stop_heeded();
-      fmt::print("interrupted: the same command goes on with what is in {}\n", v.out);
+      fmt::print("interrupted: the same command continues from what is in {}\n", v.out);
       return 130;
     }
   std::vector<Outcome> outcomes;
@@ -305,7 +305,7 @@ std::function<int()> setup(CLI::App& app) {
   app.add_option("scene", v->scene, "a scene's folder, a transforms JSON, or built-in")->required();
   add_number(app, "--seconds", v->seconds, range::seconds,
              "of training, for each way to have the table (default 60)");
-  add_number(app, "--steps", v->steps, range::steps, "or so many steps each");
+  add_number(app, "--steps", v->steps, range::steps, "or this number of steps each");
   app.add_option("--config", v->config,
                  "JSON file with numbers of the recipe, which each way changes in one place");
   app.add_option("--only", v->groups, "these only: " + study_groups())->delimiter(',');

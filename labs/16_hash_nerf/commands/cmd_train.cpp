@@ -125,9 +125,9 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
         "klab train " +
         v.moved_to);
   if (!v.resume.empty() && given("--config"))
-    throw std::invalid_argument("--resume goes on with the run's own config; leave out --config");
+    throw std::invalid_argument("--resume continues with the run's own config; leave out --config");
   if (!v.resume.empty() && v.tune)
-    throw std::invalid_argument("--resume goes on with the run's own batch; leave out --tune");
+    throw std::invalid_argument("--resume continues with the run's own batch; leave out --tune");
   if (!v.resume.empty() && given("--out"))
     throw std::invalid_argument("--resume writes into the folder it resumes; leave out --out");
   for (const auto& [option, value] :
@@ -139,7 +139,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   }
   run.settings.field = run.field.value_or("hash");
   if (!v.resume.empty() && !v.set.empty())
-    throw std::invalid_argument("--resume goes on with the run's own config; leave out --set");
+    throw std::invalid_argument("--resume continues with the run's own config; leave out --set");
   if (!v.config.empty() || !v.set.empty()) {
     const std::string where = v.config.empty() ? "--set" : v.config;
     const std::string text = v.config.empty() ? "" : read_input(v.config);
@@ -181,20 +181,21 @@ std::function<int()> setup_train(CLI::App& app) {
   add_loss_scale(app, v->loss_scale, v->scale_text);
   add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
-  app.add_option("--resume", v->resume, "go on with the run in this folder");
+  app.add_option("--resume", v->resume, "continue the run in this folder");
   add_number(app, "--more", v->more, range::seconds, "--resume: train this many seconds more");
   app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");
   add_number(app, "--checkpoint", v->run.checkpoint_every, range::checkpoint_seconds,
              "seconds between checkpoints (default 30)");
-  app.add_option("--memory", v->memory,
-                 "what the run may take, such as 4GB: pictures, batch and table are chosen to fit (default: "
-                 "what is free)");
+  app.add_option(
+      "--memory", v->memory,
+      "what the run may take, for example 4GB: pictures, batch and table are chosen to fit (default: "
+      "what is free)");
   app.add_option("--pressure", v->pressure,
                  "LOW:HIGH, percent of memory: with less left caches go and then the batch is halved, with "
                  "more it grows "
                  "back (default 5:25); or off");
   add_number(app, "--resident", v->resident, range::frames,
-             "so many pictures in memory at a time, which take turns (default: as many as fit)");
+             "pictures in memory at a time, in turns (default: as many as fit)");
   add_number(app, "--workers", v->run.workers, range::threads,
              "threads that read pictures that take turns (default 1)");
   app.add_flag("--recompute", v->recompute,
@@ -222,8 +223,8 @@ std::function<int()> setup_train(CLI::App& app) {
       "the time");
   constexpr Range kScores{1, 1000};
   add_number(app, "--plateau", v->plateau, kScores,
-             "--eval-every: halve the learning rates after so many scores without a gain");
-  add_number(app, "--patience", v->patience, kScores, "--eval-every: end the run after so many of them");
+             "--eval-every: halve the learning rates after this number of scores without a gain");
+  add_number(app, "--patience", v->patience, kScores, "--eval-every: end the run after this number of them");
   add_number(app, "--metrics-every", v->run.metrics_every, range::seconds,
              "seconds between two lines of metrics.csv (default 1)");
   app.add_option(
@@ -239,7 +240,7 @@ std::function<int()> setup_train(CLI::App& app) {
                "print all settings: meaning, values, defaults by field; train nothing");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");
   add_number(app, "--holdout", v->holdout, range::holdout,
-             "without a test set: every so many-th view is for testing (0: none)");
+             "without a test set: every N-th view is for testing (0: none)");
   app.add_option(
          "--view", v->view,
          fmt::format("serve a page on 127.0.0.1 that shows the scene while it trains; a port behind it "

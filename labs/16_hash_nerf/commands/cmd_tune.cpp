@@ -75,7 +75,7 @@ std::function<int()> setup_tune(CLI::App& app) {
   add_number(app, "--round", o.round, range::seconds, "seconds of steps in a round of a race (default 0.5)");
   add_number(app, "--downscale", o.downscale, range::downscale, "shrink the pictures by this factor");
   add_number(app, "--holdout", o.holdout, range::holdout,
-             "without a test set: every so many-th view is for testing, and is not looked at (0: none)");
+             "without a test set: every N-th view is for testing, and is left out (0: none)");
   app.add_flag("--dry-run", v->dry, "remember nothing");
   app.add_flag("--anyway", v->anyway,
                "remember what was found while other programs kept the machine busy, too");

@@ -157,7 +157,7 @@ void print_table(const std::vector<std::string>& heads, const std::vector<std::v
 
 std::string words(const Measured& m) {
   return fmt::format(
-      "A message takes {} and 1 s for {:.2f} GB; the model's link has {} and {:.2f} GB/s. Of a step of one "
+      "A message takes {} and 1 s for {:.2f} GB; the model's link has {} and {:.2f} GB/s. In a step of one "
       "rank {:.2f} ms do "
       "not shrink with the batch or with ranks, the table's optimizer takes {:.2f} ms, the occupancy grid "
       "{:.2f} ms, "

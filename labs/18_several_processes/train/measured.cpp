@@ -113,7 +113,7 @@ Run train(const What& what, const Setup& setup) {
   }
   const int code = run_apart(command, log, true);
   if (stop_requested || code == 130)
-    throw std::runtime_error("interrupted: the same command goes on with what is there");
+    throw std::runtime_error("interrupted: the same command continues from what is there");
   if (code != 0)
     throw std::runtime_error(
         fmt::format("{} ended with exit code {}: see {}", setup.name, code, log.string()));

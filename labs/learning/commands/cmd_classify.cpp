@@ -192,13 +192,14 @@ KLAB_COMMAND(
        add_number(app, "--accumulate", t.accumulate, range::examples_a_step,
                   "parts of a batch whose gradients are added up: less memory for the same step (default 1)");
        add_number(app, "--recompute", t.recompute, range::examples_a_step,
-                  "keep every so many layers' outputs, and compute the others again for the gradients "
+                  "keep every N-th layer's outputs, and compute the others again for the gradients "
                   "(default 1: keep all)");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
-                    "make a batch before its step, not beside the one before");
-       add_number(app, "--train", v->o.train, range::examples, "learn from the first so many examples");
-       add_number(app, "--test", v->o.test, range::examples, "test with the first so many examples");
+                    "make a batch before its step, not during the one before");
+       add_number(app, "--train", v->o.train, range::examples,
+                  "learn from this number of examples, the first");
+       add_number(app, "--test", v->o.test, range::examples, "test with this number of examples, the first");
        app.add_option(
            "--plan", v->o.plan,
            "best (default; with --resume what the run had), naive, or a JSON file: OUT/plan.json of a run "
@@ -207,7 +208,7 @@ KLAB_COMMAND(
                     "time the step from the naive plan to the best, op by op; on a GPU next to the "
                     "processor's");
        app.add_option("--out", v->o.out, "folder to write to (default runs/<data>_<model>)");
-       app.add_option("--resume", v->o.resume, "go on with the run in this folder");
+       app.add_option("--resume", v->o.resume, "continue the run in this folder");
        add_json(app, v->o.json,
                 {{"classifier", ""},
                  {"predictions", "--predict RUN PICTURE..."},

@@ -109,7 +109,7 @@ int run(const Options& o) {
 
 KLAB_COMMAND(
     {.name = "experiment",
-     .summary = "What is said about learning, decided by a run",
+     .summary = "Claims about learning, decided by a run",
      .details = "Each takes under a minute. Without a name all of them; each claim is held, refuted or "
                 "depends, with numbers\n(klab claims lists these only). --html FILE draws the curves.",
      .setup = [](CLI::App& app) -> std::function<int()> {

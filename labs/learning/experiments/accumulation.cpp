@@ -57,7 +57,7 @@ std::vector<double> accumulated(std::unique_ptr<Network> (*make)(bool), bool nor
     part.dims = {volume(part.dims)};
     Learner learner(make(norm), part, part.count(), OptimizerSettings{}, seed);
     if (times > 0) learner.draw(times, seed);
-    learner.look();
+    learner.find_gradient();
     size_t at = 0;
     for (const Tensor& t : learner.network().parameters().tensors())
       for (int64_t i = 0; i < t.size(); ++i, ++at) {

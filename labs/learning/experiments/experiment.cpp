@@ -131,7 +131,7 @@ void Learner::draw(double times, uint64_t seed) {
       draw_normal(t, times / double(t.name.starts_with("conv") ? t.size() / t.dims[0] : t.dims[0]), seed);
 }
 
-double Learner::look() {
+double Learner::find_gradient() {
   const Batch& batch = loader_.at(step_);
   program_.write(batch.values.data(), batch.labels.data(), seed_, uint64_t(step_));
   run("gradient", [&](Ops& ops) { program_.loss_and_gradient(ops); });
@@ -139,7 +139,7 @@ double Learner::look() {
 }
 
 double Learner::step(const std::string& only) {
-  const double loss = look();
+  const double loss = find_gradient();
   for (const Tensor& t : network_->parameters().tensors())
     if (!t.name.starts_with(only)) std::fill_n(t.gradient, t.size(), 0.0F);
   program_.write_rate(1);

@@ -105,7 +105,7 @@ class Learner {
   /// Takes `steps` steps; returns the mean loss of the last tenth.
   double train(int64_t steps, const std::string& only = "");
   /// Runs forward and backward on the next batch without a step; returns the loss.
-  double look();
+  double find_gradient();
   /// Returns the fraction of correct examples. In training mode the layers use batch statistics.
   double accuracy(const Examples& examples, bool training = false);
 

@@ -39,7 +39,7 @@ std::vector<float> gradients(uint64_t seed, const std::string& network) {
   const Examples glyphs = make_glyphs(640, seed);
   Learner learner(make_model(network, glyphs.dims, glyphs.classes), glyphs, 64, OptimizerSettings{}, seed);
   learner.train(100);
-  learner.look();
+  learner.find_gradient();
   std::vector<float> all;
   for (const Tensor& t : learner.network().parameters().tensors())
     all.insert(all.end(), t.gradient, t.gradient + t.size());
@@ -81,12 +81,13 @@ Outcome run_network(uint64_t seed, const std::string& network) {
       histogram.points.emplace_back(b + 0.5, double(count[size_t(b - kLeast)]) / double(all.size()));
   out.curves.push_back(histogram);
   const double largest = decode(kF16, kF16.largest), smallest = decode(kF16, 1);
-  out.decided = {decide(
-      kRange, std::max(std::abs(largest / 65504 - 1), std::abs(smallest / 5.96e-8 - 1)),
-      fmt::format("{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Of the "
-                  "gradients of the network {} after 100 steps, {} become 0 as halves, and {} where "
-                  "the loss was multiplied by 65536",
-                  smallest, largest, 0x1p-14, network, to_zero(kF16, 1), to_zero(kF16, 65536)))};
+  out.decided = {
+      decide(kRange, std::max(std::abs(largest / 65504 - 1), std::abs(smallest / 5.96e-8 - 1)),
+             fmt::format(
+                 "{:.3g} is the smallest half and {} the largest; below {:.3g} halves lose digits. Among the "
+                 "gradients of the network {} after 100 steps, {} become 0 as halves, and {} where "
+                 "the loss was multiplied by 65536",
+                 smallest, largest, 0x1p-14, network, to_zero(kF16, 1), to_zero(kF16, 65536)))};
   return out;
 }
 

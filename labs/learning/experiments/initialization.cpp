@@ -82,7 +82,7 @@ Norms norms_at(Learner& learner, double times, uint64_t seed) {
   const auto size = [](const std::span<float> v) { return std::max(1e-300, rms(v.data(), 100 * kWidth)); };
   for (int s = 0; s < kSeeds; ++s) {
     learner.draw(times, seed + uint64_t(s));
-    learner.look();
+    learner.find_gradient();
     for (int i = 0; i < kLayers; ++i) {
       n.activations[size_t(i)] += std::log(size(learner.network().values(size_t(2 * i + 1)))) / kSeeds;
       n.gradients[size_t(i)] += std::log(size(learner.network().gradients(size_t(2 * i)))) / kSeeds;

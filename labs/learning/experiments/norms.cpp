@@ -53,7 +53,7 @@ Outcome run(uint64_t seed) {
     for (int k = 0; k < 3; ++k) {
       Learner learner(deep(norms != 0), train, 50, {.rate = 1e-3, .decay = 0}, seed);
       learner.draw(times[k], seed);
-      first[norms][k] = learner.look();
+      first[norms][k] = learner.find_gradient();
       loss[norms][k] = learner.train(kTrainSteps);
       curve.points.emplace_back(times[k], loss[norms][k]);
       out.rows.push_back({curve.name, fmt::format("{}/n", times[k]), fmt::format("{:.4f}", first[norms][k]),

@@ -102,7 +102,7 @@ Decided hidden_by_adam(Outcome& out, uint64_t seed) {
 }
 
 Outcome run(uint64_t seed) {
-  Outcome out{.heads = {"what", "trained in", "comes to", "gradients that became 0"},
+  Outcome out{.heads = {"what", "trained in", "reaches", "gradients that became 0"},
               .x = "layers",
               .y = "share of the examples that are right"};
   Examples examples = make_glyphs(kExamples, seed);

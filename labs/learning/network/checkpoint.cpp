@@ -46,7 +46,7 @@ void load_network(const std::filesystem::path& file, Network& network, Step* ste
           fmt::format("{}: says nothing of \"{}\": no checkpoint of klab classify", file.string(), key));
     if (in.metadata(key) != value)
       throw std::runtime_error(
-          fmt::format("{}: its {} is {}, and this run's is {}: give the same --{}, or begin anew",
+          fmt::format("{}: its {} is {}, and this run's is {}: give the same --{}, or start again",
                       file.string(), key, in.metadata(key), value, key));
   }
   const auto views = views_of(network, step);

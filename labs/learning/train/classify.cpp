@@ -41,7 +41,7 @@ std::vector<EpochLine> curve_of(const std::string& text, const fs::path& file) {
     for (const json& l : json::parse(text)) curve.push_back({l.at(0), l.at(1), l.at(2), l.at(3), l.at(4)});
   } catch (const json::exception& e) {
     throw std::runtime_error(
-        fmt::format("{}: its curve is damaged ({}); begin anew", file.string(), e.what()));
+        fmt::format("{}: its curve is damaged ({}); start again", file.string(), e.what()));
   }
   return curve;
 }

@@ -214,7 +214,7 @@ void Trainer::restore(const std::filesystem::path& file, std::map<std::string, s
   step_ = std::stoll(words["step"]);
   if (words["precision"] != name_of(settings_.precision))
     throw std::runtime_error(
-        fmt::format("{}: its precision is {}, and this run's is {}: give --precision {}, or begin anew",
+        fmt::format("{}: its precision is {}, and this run's is {}: give --precision {}, or start again",
                     file.string(), words["precision"], name_of(settings_.precision), words["precision"]));
   program_.round_masters();
   program_.push();
@@ -222,7 +222,7 @@ void Trainer::restore(const std::filesystem::path& file, std::map<std::string, s
   LossScale::State s;
   std::istringstream text(words["loss_scale"]);
   if (!(text >> s.value >> s.good >> s.skipped >> s.in_a_row))
-    throw std::runtime_error(fmt::format("{}: its loss scale is no number; begin anew", file.string()));
+    throw std::runtime_error(fmt::format("{}: its loss scale is no number; start again", file.string()));
   loss_scale_.restore(s);
   scales_ = {{step_, loss_scale_.value()}};
 }

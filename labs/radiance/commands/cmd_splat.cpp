@@ -199,7 +199,7 @@ std::function<int()> setup(CLI::App& app) {
       "--export", v->exported,
       "and there, a .spz or .sog (compressed), a .splat (32 bytes a Gaussian, colors of degree 0) or a .ply");
   add_number(app, "--save-every", v->save_every, range::checkpoint_seconds,
-             "seconds after which it is written anew");
+             "seconds after which it is written again");
   app.add_option("--start", v->start,
                  "points: those of the scene (default where it has any); random; or a .ply, .splat, .spz "
                  "or .sog to go on from");

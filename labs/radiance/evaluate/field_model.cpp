@@ -155,7 +155,7 @@ class FrequencyField : public FieldModel {
     return frequency_calls(model_.config, false, model_.precision);
   }
   int64_t piece_bytes(const BackendChoice&, int64_t pixels) const override {
-    return FrequencyLooks::bytes_of(in_pieces(model_.config, pixels));
+    return FrequencyPasses::bytes_of(in_pieces(model_.config, pixels));
   }
   FieldPictures renderer(const Plan& plan, const BackendChoice&, int64_t pixels) const override {
     const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan, in_pieces(model_.config, pixels));

@@ -10,7 +10,7 @@ Picture FrequencyRenderer::render(const Camera& camera) {
   Picture out;
   out.width = camera.width;
   out.height = camera.height;
-  const int64_t pixels = int64_t(camera.width) * camera.height, most = looks_.rays();
+  const int64_t pixels = int64_t(camera.width) * camera.height, most = passes_.rays();
   out.rgb.resize(size_t(3 * pixels));
   out.opacity.resize(size_t(pixels));
   out.depth.resize(size_t(pixels));
@@ -29,13 +29,13 @@ Picture FrequencyRenderer::render(const Camera& camera) {
       }
     }
     ops_.run("picture", plan_, profile_, [&](Ops& ops) {
-      looks_.look(ops, model_, {origins.data(), directions.data(), most, 0, n}, {});
-      FrequencyLooks::Look& look = looks_.looks()[size_t(looks_.last())];
-      ops.call<CompositeFwd>({.rays = n, .samples = n * look.each}, {.ray_begin = look.ray_begin.data(),
-                                                                     .density_raw = look.pass.raw(),
-                                                                     .rgb = look.pass.rgb(),
-                                                                     .delta = look.delta.data(),
-                                                                     .t = look.t.data(),
+      passes_.evaluate(ops, model_, {origins.data(), directions.data(), most, 0, n}, {});
+      FrequencyPasses::Pass& pass = passes_.passes()[size_t(passes_.last())];
+      ops.call<CompositeFwd>({.rays = n, .samples = n * pass.each}, {.ray_begin = pass.ray_begin.data(),
+                                                                     .density_raw = pass.net.raw(),
+                                                                     .rgb = pass.net.rgb(),
+                                                                     .delta = pass.delta.data(),
+                                                                     .t = pass.t.data(),
                                                                      .background = background.data(),
                                                                      .color = color.data(),
                                                                      .opacity = out.opacity.data() + first,

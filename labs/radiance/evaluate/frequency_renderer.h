@@ -3,7 +3,7 @@
 
 #include "harness/program/run_ops.h"
 #include "labs/radiance/evaluate/renderer.h"
-#include "labs/radiance/train/frequency_looks.h"
+#include "labs/radiance/train/frequency_passes.h"
 
 namespace klab {
 
@@ -11,8 +11,8 @@ class FrequencyRenderer {
  public:
   /// The model must outlive it. `plan` is one of frequency_calls(); `config` is the model's, perhaps with a smaller chunk.
   FrequencyRenderer(const FrequencyModel& model, Plan plan, const FrequencyConfig& config)
-      : model_(model), plan_(std::move(plan)), looks_(config, model.placement) {
-    looks_.multiply_pairs(multiplies_pairs(plan_));
+      : model_(model), plan_(std::move(plan)), passes_(config, model.placement) {
+    passes_.multiply_pairs(multiplies_pairs(plan_));
   }
   FrequencyRenderer(const FrequencyModel& model, Plan plan)
       : FrequencyRenderer(model, std::move(plan), model.config) {}
@@ -23,7 +23,7 @@ class FrequencyRenderer {
   const FrequencyModel& model_;
   Plan plan_;
   Profile profile_;
-  FrequencyLooks looks_;
+  FrequencyPasses passes_;
   Memory memory_{cpu_backend()};
   RunOps ops_{memory_};
 };

@@ -117,7 +117,7 @@ void require_finite_halves(const Model& model, Part part, const std::string& mes
 [[noreturn]] void refuse_scale(const std::string& where, const std::string& scale, int64_t element) {
   throw std::runtime_error(fmt::format(
       "{}: tensor \"{}\" holds a scale that is not a finite number above 0 (element {}): damaged; "
-      "make the file anew with klab quantize",
+      "make the file again with klab quantize",
       where, scale, element));
 }
 
@@ -126,7 +126,7 @@ void require_tensor(const TensorFile& file, Storage storage, const std::string& 
   if (std::ranges::find(all, name, &TensorView::name) == all.end())
     throw std::runtime_error(
         fmt::format("{}: a model stored as {} needs the tensor \"{}\", which is not there: make the file "
-                    "anew with klab quantize",
+                    "again with klab quantize",
                     file.path().string(), name_of(storage), name));
 }
 

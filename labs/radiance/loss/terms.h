@@ -9,11 +9,12 @@
 #include "labs/radiance/loss/term.h"
 
 /// Terms are added in this order. Each has a file of its name.
-#define KLAB_LOSS_TERMS(TERM) \
-  TERM(opacity_entropy)       \
-  TERM(opacity_l1)            \
-  TERM(depth)                 \
-  TERM(distortion)            \
+#define KLAB_LOSS_TERMS(TERM)  \
+  TERM(opacity_entropy)        \
+  TERM(opacity_binary_entropy) \
+  TERM(opacity_l1)             \
+  TERM(depth)                  \
+  TERM(distortion)             \
   TERM(total_variation)
 
 namespace klab {

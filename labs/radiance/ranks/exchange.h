@@ -97,7 +97,7 @@ class Exchange {
   void reduce_touched(const Parts& p, std::span<float> values, float scale);
   void gather_touched(const Parts& p, std::span<float> values);
   std::vector<Piece> pack(const Parts& p, std::span<float> values);
-  void add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from, float scale);
+  void sum_touched(const Parts& p, std::span<float> values, std::span<const Piece> from, float scale);
   std::vector<Piece> mask_pieces(const Parts& p) const;
   template <class Use>
   static void each_touched(const Parts& p, int part, const uint8_t* bits, const Use& use);

@@ -39,7 +39,7 @@ void Exchange::reduce_touched(const Parts& p, std::span<float> values, float sca
   }
   received_.resize(size_t(room / kFloatExchangeTouched));
   carrier_.all_to_all(sent_.data(), values_to, received_.data(), from);
-  add_up_touched(p, values, from, scale);
+  sum_touched(p, values, from, scale);
 }
 
 // Appends every block of other ranks that has a gradient to sent_, by rank, sets its bit in bits_, and clears
@@ -68,8 +68,8 @@ std::vector<Piece> Exchange::pack(const Parts& p, std::span<float> values) {
 }
 
 // Sums the own part over the ranks that have touched it, in the order of the ranks.
-void Exchange::add_up_touched(const Parts& p, std::span<float> values, std::span<const Piece> from,
-                              float scale) {
+void Exchange::sum_touched(const Parts& p, std::span<float> values, std::span<const Piece> from,
+                           float scale) {
   const int me = carrier_.rank;
   const int64_t mask = p.mask_bytes(me), first = p.first_block(me);
   touched_.assign(size_t(mask), 0);

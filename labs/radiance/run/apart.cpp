@@ -74,7 +74,7 @@ bool train_apart(const fs::path& below, const ApartRun& run) {
   }
   const std::string length = run.seconds > 0 ? fmt::format("{}", run.seconds) : fmt::format("{}", run.steps);
   arguments.insert(arguments.end(), {run.seconds > 0 ? "--seconds" : "--steps", length});
-  fmt::print("{:16} {} {} {}, log {}\n", run.name, begun ? "goes on to" : "trains for", length,
+  fmt::print("{:16} {} {} {}, log {}\n", run.name, begun ? "continues to" : "trains for", length,
              run.seconds > 0 ? "s" : "steps", log.string());
   std::fflush(stdout);
   const int code = run_apart(arguments, log);

@@ -19,9 +19,9 @@ constexpr int64_t kFairResident = 16;  // pictures that matter more than a large
 constexpr int64_t kLeastPixels = 512;  // of a picture at a time
 
 /// Tries choices from the largest to the smallest.
-class Fitting {
+class MemorySearch {
  public:
-  Fitting(const MemoryFacts& facts, const MemoryChoice& wanted, int64_t budget)
+  MemorySearch(const MemoryFacts& facts, const MemoryChoice& wanted, int64_t budget)
       : f_(facts), wanted_(wanted), budget_(budget), views_(int64_t(facts.scene->train.size())) {}
 
   /// Finds the first that fits; returns false if none does.
@@ -127,11 +127,11 @@ MemoryChoice with_free_copies(const MemoryFacts& facts, MemoryChoice choice, int
 }  // namespace
 
 MemoryPlan fit_memory(const MemoryFacts& facts, const MemoryChoice& wanted, const MemoryBudget& budget) {
-  const Fitting fitting(facts, wanted, budget.bytes);
+  const MemorySearch search(facts, wanted, budget.bytes);
   MemoryPlan plan;
-  if (!fitting.fit(plan.choice)) {
-    const MemoryAccount least = memory_account(facts, fitting.least());
-    const MemoryChoice choice = with_free_copies(facts, fitting.least(), wanted.cold, least.total());
+  if (!search.fit(plan.choice)) {
+    const MemoryAccount least = memory_account(facts, search.least());
+    const MemoryChoice choice = with_free_copies(facts, search.least(), wanted.cold, least.total());
     throw std::runtime_error(
         fmt::format("{} {} is too little: this run takes {} at least, with {}; to lower that: {}",
                     budget.whose, bytes_text(budget.bytes), bytes_text(least.total()),

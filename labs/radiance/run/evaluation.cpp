@@ -163,7 +163,7 @@ Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel
   return *plan;
 }
 
-Evaluation together(const Evaluation& mine, Ranks& ranks, const ScoreScope& scope, bool black) {
+Evaluation merge_scores(const Evaluation& mine, Ranks& ranks, const ScoreScope& scope, bool black) {
   if (ranks.size() == 1) return mine;
   std::vector<ViewScore> views;
   for (const std::string& text : ranks.gather(lines_of(mine))) {

@@ -42,6 +42,6 @@ Plan picture_plan_of_all(Ranks& ranks, const std::string& name, const FieldModel
 
 /// Merges the scores of all ranks, in the order of the views. There is no score if a rank has none. Every rank must call
 /// it with its own result, and keeps its own sheet.
-Evaluation together(const Evaluation& mine, Ranks& ranks, const ScoreScope& scope, bool black);
+Evaluation merge_scores(const Evaluation& mine, Ranks& ranks, const ScoreScope& scope, bool black);
 
 }  // namespace klab

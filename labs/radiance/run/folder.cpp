@@ -85,7 +85,7 @@ void require_unused(const fs::path& out) {
   const auto status = fs::status(out, error);
   if (status.type() == fs::file_type::not_found) return;
   if (error)
-    throw std::runtime_error(fmt::format("--out {}: cannot be looked at: {}", out.string(), error.message()));
+    throw std::runtime_error(fmt::format("--out {}: cannot be read: {}", out.string(), error.message()));
   if (!fs::is_directory(status))
     throw std::runtime_error(fmt::format("--out {}: is a file; name a folder", out.string()));
   if (!fs::is_empty(out, error) || error)

@@ -13,7 +13,7 @@
 #include "harness/core/bytes.h"
 #include "labs/radiance/field/codec.h"
 #include "labs/radiance/field/field.h"
-#include "labs/radiance/train/frequency_looks.h"
+#include "labs/radiance/train/frequency_passes.h"
 
 namespace klab {
 

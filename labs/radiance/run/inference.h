@@ -16,7 +16,7 @@ inline constexpr const char* kPrecisionHelp =
 inline constexpr const char* kBatchHelp =
     "pixels drawn at a time, or auto (default): 8192, and half as many each time an allocation fails";
 inline constexpr const char* kMemoryHelp =
-    "most memory for drawing, beside the model and the pictures: 500MB, 2GB (default: what there is)";
+    "most memory for drawing, in addition to the model and the pictures: 500MB, 2GB (default: what there is)";
 
 /// Returns the settings of these options; empty texts are the defaults. Throws std::invalid_argument naming the option.
 PieceOptions piece_options(const std::string& batch, const std::string& memory);

@@ -102,7 +102,7 @@ VariantIds plan_for_any_precision(VariantIds plan, const std::string& ladder) {
 std::string conversion_text(const std::string& before, const std::string& now) {
   return fmt::format(
       "note      the run was trained in {} so far and goes on in {}: parameters are float in both, and rungs "
-      "that one of them has of its own are chosen anew\n",
+      "that one of them has of its own are chosen again\n",
       before, now);
 }
 

@@ -47,7 +47,7 @@ PressureRule pressure_rule_from(const std::string& text) {
   } catch (const std::invalid_argument&) {  // reported below
   }
   throw std::invalid_argument(fmt::format(
-      "--pressure must be \"off\" or two percentages LOW:HIGH, such as 5:25, LOW below HIGH; found '{}'",
+      "--pressure must be \"off\" or two percentages LOW:HIGH, for example 5:25, LOW below HIGH; found '{}'",
       text));
 }
 
@@ -59,7 +59,7 @@ MemoryReading memory_reading() {
   return reading;
 }
 
-Relief Pressure::look() {
+Relief Pressure::measure() {
   if (rule_.off()) return Relief::none;
   last_ = read_();
   if (last_.available <= 0) return Relief::none;

@@ -40,7 +40,7 @@ class Pressure {
   /// Returns the action to take now; to be called about once a second. If memory is short: drop_caches first,
   /// then shrink while it stays short. If memory was plentiful kCalm times in a row: grow, and again after as
   /// many more.
-  Relief look();
+  Relief measure();
   /// Describes the last reading: "212 MB left of 4.10 GB".
   std::string text() const;
 

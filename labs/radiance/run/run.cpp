@@ -56,7 +56,7 @@ RunJob::~RunJob() {
   if (o_.viewer) o_.viewer->end();
 }
 
-int RunJob::go_or_say() {
+int RunJob::run() {
   try {
     try {
       return go();
@@ -238,7 +238,7 @@ void RunJob::choose_plan() {
   }
   take_precision(o_, state_);
   const bool as_before = !o_.plan && !state_.plan.empty();
-  where_ = as_before ? "of the checkpoint (--plan best chooses anew)" : o_.plan.value_or("best");
+  where_ = as_before ? "of the checkpoint (--plan best chooses again)" : o_.plan.value_or("best");
   const std::vector<PlannedCall> calls = run_calls(o_.settings, 1, place_.ladder);
   wanted_ = as_before ? state_.plan : plan_ids(where_, calls, place_.ladder);
   Plan::require(wanted_, where_, calls, place_.ladder);
@@ -413,7 +413,7 @@ std::string score_json(const Score& score, const std::vector<std::string>& notes
 int train(RunOptions options, CallTimes& times) {
   // Return large freed blocks to the system, so that the account and the process agree.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  return Ranks::here().run([&] { return RunJob(std::move(options), times).go_or_say(); });
+  return Ranks::here().run([&] { return RunJob(std::move(options), times).run(); });
 }
 
 }  // namespace klab

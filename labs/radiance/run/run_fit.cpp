@@ -124,13 +124,13 @@ void RunJob::fit(FieldTrainer& trainer) {
     if (!metrics || (after - last_report < o_.metrics_every && report.step != 1)) continue;
     show(write_line(report, after), last_report, progress);
     relieve(trainer);
-    if (after - last_levels_ >= kLevelsEvery) look_at_levels(trainer);
+    if (after - last_levels_ >= kLevelsEvery) record_levels(trainer);
     last_report = after;
     samples_then = state_.samples;
   }
   stop_heeded();
   if (metrics && unwritten) write_line(*unwritten, elapsed());  // so that the curve includes the last step
-  if (trainer.steps_done() > first_step_) look_at_levels(trainer);
+  if (trainer.steps_done() > first_step_) record_levels(trainer);
   const bool trained =
       trainer.steps_done() > first_step_ && memory_.choice.ceilings && of_processor && ranks_.size() == 1;
   for (int last = 1; trained && (last > 0 || ceilings_.samples() < 5); --last) sample_ceilings(trainer);
@@ -194,7 +194,7 @@ void RunJob::show(const MetricsLine& line, double last_report, Progress& progres
 // have to agree.
 void RunJob::relieve(FieldTrainer& trainer) {
   if (ranks_.size() > 1) return;
-  const Relief relief = pressure_.look();
+  const Relief relief = pressure_.measure();
   const int64_t batch = trainer.batch_samples(), planned = batch_samples(o_.settings);
   const auto say = [&](const std::string& what) {
     fmt::print(stderr, "note      memory: {}; {}\n", pressure_.text(), what);
@@ -224,7 +224,7 @@ void RunJob::resize(FieldTrainer& trainer, int64_t samples) {
 }
 
 // Its time is not training time. Reports nothing if memory is short or the next batch is not finite.
-void RunJob::look_at_levels(FieldTrainer& trainer) {
+void RunJob::record_levels(FieldTrainer& trainer) {
   if (!levels_file_) return;
   const auto start = Clock::now();
   try {
@@ -416,7 +416,7 @@ void RunJob::evaluate_on_tests(FieldModel& model, const Plan& plan) {
   const ScoreScope mine = shared ? part_of(scope_, ranks_.rank(), ranks_.size()) : scope_;
   Evaluation e = evaluate_run(model, place_of_pictures(), given, times_, scene_.test, memory_.choice.pixels,
                               cache_, mine, scope_.views);
-  if (shared) e = together(e, ranks_, scope_, model.placement().black);
+  if (shared) e = merge_scores(e, ranks_, scope_, model.placement().black);
   if (!ranks_.first()) return;
   if (!e.score) {
     result_["interrupted"] = e.why.empty();

@@ -45,7 +45,7 @@ class RunJob {
 
   /// Runs everything and returns the exit code. If memory runs out, prints the account and names the
   /// checkpoint to resume from.
-  int go_or_say();
+  int run();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -86,7 +86,7 @@ class RunJob {
   void sample_ceilings(FieldTrainer& trainer);
   void relieve(FieldTrainer& trainer);
   void resize(FieldTrainer& trainer, int64_t samples);
-  void look_at_levels(FieldTrainer& trainer);
+  void record_levels(FieldTrainer& trainer);
   void begin_watch(FieldTrainer& trainer);
   void begin_view(FieldTrainer& trainer);
   PictureMaker picture_maker(const FieldModel& model);

@@ -64,8 +64,9 @@ double score_seconds_from(const std::string& text) {
   try {
     return number_from<double>(text, range::seconds);
   } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(fmt::format(
-        "--score {}: give all, or how many seconds it may take, such as 60 ({})", excerpt(text), e.what()));
+    throw std::invalid_argument(
+        fmt::format("--score {}: give all, or how many seconds it may take, for example 60 ({})",
+                    excerpt(text), e.what()));
   }
 }
 

@@ -140,7 +140,7 @@ std::string settings_page() {
       text += std::ranges::find(option.fields, field) == option.fields.end() ? " |" : " yes |";
     text += "\n";
   }
-  return text;
+  return text + "\n## Terms of the loss\n\n" + table_of_terms();
 }
 
 std::string with_values(const std::string& config, const std::string& where,

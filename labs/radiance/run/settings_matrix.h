@@ -25,7 +25,8 @@ struct SettingOfField {
 /// Returns every setting of every field, in the order of the fields and their declarations.
 std::vector<SettingOfField> all_settings();
 
-/// Returns the settings as a page in Markdown: a row for each name, a column for each field with the default there.
+/// Returns the settings as a page in Markdown: a row for each name, a column for each field with the default there;
+/// then the options, and the terms of the loss.
 std::string settings_page();
 
 /// Returns a config's text with values set by name, each "name=value". Throws std::invalid_argument for other texts.

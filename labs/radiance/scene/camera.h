@@ -69,7 +69,7 @@ struct Camera {
 /// Returns the pixels, numbered row by row, whose centers have a ray; null if all have one.
 std::shared_ptr<const std::vector<int32_t>> pixels_with_ray(const Camera& camera);
 
-/// Returns a camera at `eye` that looks at `target`, +z up, with a horizontal field of view in radians.
+/// Returns a camera at `eye` with `target` in the middle, +z up, and a horizontal field of view in radians.
 Camera look_at(Vec3 eye, Vec3 target, int width, int height, float horizontal_fov);
 
 }  // namespace klab

@@ -195,7 +195,7 @@ std::vector<std::string> PictureFinder::notes(const std::string& what, size_t al
                     "camera was measured",
                     as_stored_));
   if (copies_ > 0)
-    lines.push_back(fmt::format("{} pictures are read from smaller copies beside them (images_N)", copies_));
+    lines.push_back(fmt::format("{} pictures are read from smaller copies next to them (images_N)", copies_));
   return lines;
 }
 

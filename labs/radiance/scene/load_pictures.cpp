@@ -163,8 +163,8 @@ std::shared_ptr<const PictureSource> source_of(const Frame& frame, bool resample
 
 /// Does the work of one view that is independent of the others. Masks of views that keep their lens are
 /// applied later, because such views share their lists.
-void look_at(const Frame& frame, const Scene& scene, const SceneOptions& options, View& view,
-             std::vector<uint8_t>& counted) {
+void load_view(const Frame& frame, const Scene& scene, const SceneOptions& options, View& view,
+               std::vector<uint8_t>& counted) {
   const bool resampled = becomes_pinhole(frame, options);
   view.source = source_of(frame, resampled);
   if (options.depth && !resampled) view.depth = depth_of(frame, frame.small(), scene);
@@ -214,7 +214,7 @@ std::vector<View> load_views(const std::vector<Frame>& frames, const Scene& scen
   for (size_t i = 0; i < frames.size(); ++i) {
     try {
       if (options.pictures == SceneOptions::Pictures::none) continue;
-      look_at(frames[i], scene, options, views[i], counted[i]);
+      load_view(frames[i], scene, options, views[i], counted[i]);
       const std::lock_guard lock(one_at_a_time);
       if (options.progress) options.progress(++done, frames.size());
     } catch (...) {

@@ -55,20 +55,20 @@ class Tree {
     divide(begin, middle, (axis + 1) % 3);
     divide(middle + 1, end, (axis + 1) % 3);
   }
-  void look_at(size_t k, size_t i, Nearest& found) const {
+  void consider(size_t k, size_t i, Nearest& found) const {
     if (order_[k] == i) return;
     const Vec3 d = points_[order_[k]] - points_[i];
     found.add(dot(d, d));
   }
   void search(size_t begin, size_t end, int axis, size_t i, Nearest& found) const {
     if (end - begin <= kLeaf) {
-      for (size_t k = begin; k < end; ++k) look_at(k, i, found);
+      for (size_t k = begin; k < end; ++k) consider(k, i, found);
       return;
     }
     const size_t middle = (begin + end) / 2;
     const float off = coordinate(points_[i], axis) - coordinate(points_[order_[middle]], axis);
     const int next = (axis + 1) % 3;
-    look_at(middle, i, found);
+    consider(middle, i, found);
     off < 0 ? search(begin, middle, next, i, found) : search(middle + 1, end, next, i, found);
     if (off * off > found.squares[2]) return;
     off < 0 ? search(middle + 1, end, next, i, found) : search(begin, middle, next, i, found);

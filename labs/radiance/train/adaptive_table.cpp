@@ -96,7 +96,7 @@ void AdaptiveTable::note(const TableEntries& entries, int64_t step, const std::v
     }
 }
 
-TableChange AdaptiveTable::look(const TableEntries& entries, int64_t step, std::vector<int64_t>& sizes) {
+TableChange AdaptiveTable::adapt(const TableEntries& entries, int64_t step, std::vector<int64_t>& sizes) {
   const int32_t* steps = entries.counts.front();
   const std::vector<double> shares = in_use(sizes, steps);
   const int64_t before = sum_of(sizes);

@@ -58,7 +58,7 @@ class AdaptiveTable {
   /// Records which entries are in use, and changes nothing.
   void note(const TableEntries& entries, int64_t step, const std::vector<int64_t>& sizes);
   /// Checks the levels after `step` steps: resizes them and resets idle entries. The gradient must be zero.
-  TableChange look(const TableEntries& entries, int64_t step, std::vector<int64_t>& sizes);
+  TableChange adapt(const TableEntries& entries, int64_t step, std::vector<int64_t>& sizes);
 
   /// State for a checkpoint: counts at the last check, and the step at which each entry was in use last.
   std::vector<TensorView> state() const;

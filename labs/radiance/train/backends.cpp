@@ -19,7 +19,7 @@ namespace {
 
 // One launch for all samples and all parameters: no cache of a GPU would keep a stretch, and each launch
 // costs time.
-const StepSizes kWhole = {.looks = {0}, .stretch = 0};
+const StepSizes kWhole = {.passes = {0}, .stretch = 0};
 
 }  // namespace
 

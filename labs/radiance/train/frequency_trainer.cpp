@@ -40,7 +40,7 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
       plan_(plan),
       seed_(seed),
       model_(config, placement_of(with_views(scene), config.background == "black", config.near)),
-      looks_(config_, model_.placement),
+      passes_(config_, model_.placement),
       memory_(cpu_backend()),
       ops_(memory_),
       view_data_(view_data_of(scene)),
@@ -74,7 +74,7 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
 }
 
 int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
-  return FrequencyLooks::bytes_of(c) + 2 * 16 * FrequencyNet(c).size + 60 * c.rays;
+  return FrequencyPasses::bytes_of(c) + 2 * 16 * FrequencyNet(c).size + 60 * c.rays;
 }
 
 /// Computes losses and gradients of both passes for some rays. Adds to the loss, and to the squared errors of
@@ -82,7 +82,7 @@ int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
 void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, double& squares) {
   std::optional<Draws> draws;  // without them samples lie in the middle of their strata
   if (config_.samples == "stratified") draws.emplace(seed_, draws_of(step_, part_), 300);
-  looks_.look(ops, model_, rays, draws);
+  passes_.evaluate(ops, model_, rays, draws);
   const int64_t n = rays.count, all = config_.rays;
   std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),
       lost(static_cast<size_t>(n));
@@ -91,15 +91,15 @@ void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, d
     std::copy_n(drawn_[target].data() + c * all + rays.first, n, wanted.data() + c * n);
   }
   const int64_t kind = loss_kind(config_.loss);
-  for (int k = 0; k <= looks_.last(); ++k) {
-    FrequencyLooks::Look& look = looks_.looks()[size_t(k)];
-    const int64_t samples = n * look.each;
+  for (int k = 0; k <= passes_.last(); ++k) {
+    FrequencyPasses::Pass& pass = passes_.passes()[size_t(k)];
+    const int64_t samples = n * pass.each;
     std::vector<float> d_raw(static_cast<size_t>(samples)), d_rgb(size_t(3 * samples));
     ops.call<CompositeLossBwd>({.rays = n, .samples = samples, .kind = kind},
-                               {.ray_begin = look.ray_begin.data(),
-                                .density_raw = look.pass.raw(),
-                                .rgb = look.pass.rgb(),
-                                .delta = look.delta.data(),
+                               {.ray_begin = pass.ray_begin.data(),
+                                .density_raw = pass.net.raw(),
+                                .rgb = pass.net.rgb(),
+                                .delta = pass.delta.data(),
                                 .background = behind.data(),
                                 .target = wanted.data(),
                                 .d_loss = weight.data(),
@@ -107,13 +107,13 @@ void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, d
                                 .d_density_raw = d_raw.data(),
                                 .d_rgb = d_rgb.data()});
     for (const float v : lost) loss += double(v) / double(all);
-    if (k == looks_.last()) {
+    if (k == passes_.last()) {
       std::vector<float> color(size_t(3 * n)), opacity(static_cast<size_t>(n)), depth(static_cast<size_t>(n));
-      ops.call<CompositeFwd>({.rays = n, .samples = samples}, {.ray_begin = look.ray_begin.data(),
-                                                               .density_raw = look.pass.raw(),
-                                                               .rgb = look.pass.rgb(),
-                                                               .delta = look.delta.data(),
-                                                               .t = look.t.data(),
+      ops.call<CompositeFwd>({.rays = n, .samples = samples}, {.ray_begin = pass.ray_begin.data(),
+                                                               .density_raw = pass.net.raw(),
+                                                               .rgb = pass.net.rgb(),
+                                                               .delta = pass.delta.data(),
+                                                               .t = pass.t.data(),
                                                                .background = behind.data(),
                                                                .color = color.data(),
                                                                .opacity = opacity.data(),
@@ -121,8 +121,8 @@ void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, d
       for (size_t i = 0; i < color.size(); ++i)
         squares += (double(color[i]) - double(wanted[i])) * (double(color[i]) - double(wanted[i]));
     }
-    look.pass.backward(ops, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
-                       moments_[size_t(k)].gradient.data());
+    pass.net.backward(ops, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
+                      moments_[size_t(k)].gradient.data());
   }
 }
 
@@ -137,10 +137,10 @@ double FrequencyTrainer::loss_and_gradient() {
   double loss = 0, squares = 0;
   ops_.run("loss", plan_, profile_, [&](Ops& ops) {
     draw_rays(ops, {config_.background, config_.pixel_point}, view_data_, views_, numbers_, rays_);
-    for (int64_t first = 0; first < config_.rays; first += looks_.rays())
+    for (int64_t first = 0; first < config_.rays; first += passes_.rays())
       learn_from(ops,
                  {drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
-                  std::min(looks_.rays(), config_.rays - first)},
+                  std::min(passes_.rays(), config_.rays - first)},
                  loss, squares);
   });
   squares_ = squares / double(3 * config_.rays);
@@ -188,7 +188,7 @@ StepReport FrequencyTrainer::step(double progress) {
       squares += squares_of({m.gradient.data(), size_t(m.gradient.size())});
     report.gradient_norm = report.clipped_norm = std::sqrt(squares);
   }
-  for (int k = 0; k <= looks_.last(); ++k) {
+  for (int k = 0; k <= passes_.last(); ++k) {
     OptimizerState& m = moments_[size_t(k)];
     for (const float g : m.gradient)
       if (!std::isfinite(g))
@@ -200,7 +200,7 @@ StepReport FrequencyTrainer::step(double progress) {
   }
   report.rays = config_.rays * share_.parts;
   report.samples = report.marched =
-      report.rays * (config_.coarse + (looks_.last() == 1 ? config_.coarse + config_.fine : 0));
+      report.rays * (config_.coarse + (passes_.last() == 1 ? config_.coarse + config_.fine : 0));
   report.step = ++step_;
   return report;
 }

@@ -7,7 +7,7 @@
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
-#include "labs/radiance/train/frequency_looks.h"
+#include "labs/radiance/train/frequency_passes.h"
 #include "labs/radiance/train/ray_step.h"
 
 namespace klab {
@@ -53,7 +53,7 @@ class FrequencyTrainer : public FieldTrainer {
   Profile profile_;
   FrequencyModel model_;
   std::array<OptimizerState, 2> moments_;
-  FrequencyLooks looks_;
+  FrequencyPasses passes_;
   // Rays of a step, drawn by the same op in all trainers.
   Memory memory_;
   RunOps ops_;

@@ -76,12 +76,12 @@ RayStep::RayStep(Memory& memory, const Room& in, const LossSettings& loss, const
   limits = memory.tensor<int32_t>("limit", 1, room.rays);
   optical_depth = of_rays("optical depth", 1);
   weight = of_rays("weight", 1);
-  for (size_t k = 0; k < sizes.looks.size(); ++k) {
-    const std::string name = "look " + std::to_string(k);
+  for (size_t k = 0; k < sizes.passes.size(); ++k) {
+    const std::string name = "pass " + std::to_string(k);
     Pass pass;
     pass.begin = begins(name + " begin");
-    pass.first = sizes.looks[k];
-    pass.most = k + 1 < sizes.looks.size() ? sizes.looks[k + 1] - pass.first : INT_MAX;
+    pass.first = sizes.passes[k];
+    pass.most = k + 1 < sizes.passes.size() ? sizes.passes[k + 1] - pass.first : INT_MAX;
     pass.samples = count(name, pass.begin, room.marched);
     pass.positions = memory.tensor<float>(name + " positions", 3, pass.samples);
     passes.push_back(pass);

@@ -19,7 +19,7 @@ namespace klab {
 struct StepSizes {
   /// First sample of each pass over a ray. Samples behind an opaque one are not evaluated if their pass
   /// begins behind it: many passes save evaluations, a single pass saves launches and memory.
-  std::vector<int64_t> looks = {0, 8, 24};
+  std::vector<int64_t> passes = {0, 8, 24};
   /// Parameters of an optimizer call, whose gradient is cleared while it is in a cache; 0: all at once.
   int64_t stretch = 1 << 17;
   /// Features are not kept: all passes use one tensor, and the backward looks up the features of the samples

@@ -29,8 +29,8 @@ bool SharedBatch::on_device(const Memory& memory) const {
   return share_->on_device.mean && !memory.backend().in_host_memory && share_->own == 1;
 }
 
-StepReport SharedBatch::add_up(Memory& memory, Profile& profile,
-                               const std::function<StepReport(int64_t)>& loss) {
+StepReport SharedBatch::mean_of_parts(Memory& memory, Profile& profile,
+                                      const std::function<StepReport(int64_t)>& loss) {
   // For a backend with memory of its own, use the host's copies.
   const bool elsewhere = !memory.backend().in_host_memory, device = on_device(memory);
   std::vector<SharedGradient> gradients;

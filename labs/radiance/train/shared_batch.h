@@ -26,9 +26,10 @@ class SharedBatch {
   /// `share` must outlive it, and so must the arrays.
   SharedBatch(const BatchShare& share, std::vector<LearnedArray> learned);
 
-  /// The mean loss of all parts over all trainers, and how many rays and samples they have together; gradients are the mean where
+  /// Returns the mean loss of all parts over all trainers, with the sums of their rays and samples; gradients become the mean where
   /// this trainer moves parameters, and zero elsewhere. `loss` computes the part of that number and adds to gradients.
-  StepReport add_up(Memory& memory, Profile& profile, const std::function<StepReport(int64_t part)>& loss);
+  StepReport mean_of_parts(Memory& memory, Profile& profile,
+                           const std::function<StepReport(int64_t part)>& loss);
   /// Fetches the parameters that other trainers have updated; to be called after the optimizer.
   void complete(Memory& memory, Profile& profile);
   /// Returns the part of the tables that this trainer updates.

@@ -457,7 +457,7 @@ TrainStep::TrainStep(Memory& memory, const Config& config, int cascades, const D
   chosen_cells_ = memory.count("chosen", chosen_count, 0, cells_, room.usual_samples);
 
   for (const Pass& pass : passes) {
-    const std::string name = fmt::format("look {}", evaluated_.size());
+    const std::string name = fmt::format("pass {}", evaluated_.size());
     const bool shares = sizes.recompute && !evaluated_.empty();  // a pass's features are not read after it
     evaluated_.push_back(
         {.features = shares ? evaluated_.front().features

@@ -323,7 +323,7 @@ int64_t closed_levels_at(const Config& c, double progress) {
 }
 
 StepReport Trainer::step(double progress) {
-  take_turns();
+  rotate_pictures();
   memory_->set(programs_->closed_levels, closed_levels_at(config_, progress));
   if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = shared_loss_and_gradient();
@@ -331,7 +331,7 @@ StepReport Trainer::step(double progress) {
   if (take_step(report)) optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
-  look_at_table();
+  adapt_table();
   return report;
 }
 

@@ -121,14 +121,14 @@ class Trainer : public FieldTrainer {
   void build();
   void tie_memory();
   void load_views();
-  void take_turns();
+  void rotate_pictures();
   void load_ahead(const ViewLoader& views);
   StepPart step_part() const;
   void share_grid();
   StepNumbers numbers() const;
   void update_grid();
-  void look_at_table();
-  std::vector<float> look_at_batch();
+  void adapt_table();
+  std::vector<float> evaluate_batch();
   void clear_gradients();
   ViewData view_data() const;
   void run_loss(Profile& profile);

@@ -58,7 +58,7 @@ void Trainer::load_views() {
 // Turns follow the number of the step, so that a resumed run uses the same pictures. If the backend has its
 // own memory, no later step reads the place that a picture left. The next pictures are loaded there while
 // steps run, and a turn only changes the places to read from.
-void Trainer::take_turns() {
+void Trainer::rotate_pictures() {
   if (pool_ == nullptr) return;
   const ViewLoader views(scene_, programs_->views, pool_);
   std::vector<size_t> turned;
@@ -111,7 +111,7 @@ void Trainer::resize_batch(int64_t all_samples) {
 
 StepReport Trainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  const StepReport report = shared_.add_up(*memory_, profile_, [&](int64_t part) {
+  const StepReport report = shared_.mean_of_parts(*memory_, profile_, [&](int64_t part) {
     part_ = part;
     return loss_and_gradient();
   });
@@ -135,16 +135,16 @@ void Trainer::share_grid() {
   memory_->read(chosen.data(), t.chosen, chosen.size() * sizeof(int32_t));
   memory_->pull(t.cell_values);
   float* const values = occupancy_.values().data();
-  const int64_t look = t.cells_of_pass(), turn = share_.ranks * look;
+  const int64_t chunk = t.cells_of_pass(), turn = share_.ranks * chunk;
   const auto each_of = [&](int64_t rank, const auto& use) {
-    for (int64_t first = rank * look; first < count; first += turn)
-      for (int64_t i = first, end = std::min<int64_t>(count, first + look); i < end; ++i)
+    for (int64_t first = rank * chunk; first < count; first += turn)
+      for (int64_t i = first, end = std::min<int64_t>(count, first + chunk); i < end; ++i)
         use(chosen[size_t(i)]);
   };
   std::vector<int64_t> bytes;
   for (int64_t r = 0; r < share_.ranks; ++r) {
     int64_t cells = 0;
-    for (int64_t first = r * look; first < count; first += turn) cells += std::min(look, count - first);
+    for (int64_t first = r * chunk; first < count; first += turn) cells += std::min(chunk, count - first);
     bytes.push_back(cells * int64_t(sizeof(float)));
   }
   std::vector<float> mine, all(static_cast<size_t>(count));

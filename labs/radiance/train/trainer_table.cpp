@@ -19,7 +19,7 @@ TableEntries Trainer::table_entries() {
 }
 
 // While all cells of the grid are updated, samples are everywhere and do not show the content of the scene.
-void Trainer::look_at_table() {
+void Trainer::adapt_table() {
   if (!adaptive_ || step_ % config_.table_every != 0) return;
   memory_->pull();
   const TableEntries entries = table_entries();
@@ -28,7 +28,7 @@ void Trainer::look_at_table() {
     return;
   }
   TableChange change;
-  profile_.time("adaptive table", [&] { change = adaptive_->look(entries, step_, model_.sizes); });
+  profile_.time("adaptive table", [&] { change = adaptive_->adapt(entries, step_, model_.sizes); });
   changes_.grown += change.grown;
   changes_.shrunk += change.shrunk;
   changes_.recycled += change.recycled;
@@ -40,12 +40,12 @@ std::string Trainer::table_news() {
   const TableChange c = changes_;
   changes_ = {};
   return fmt::format(
-      "{} entries in use of room for {}: {} times a level grew, {} times one shrank, {} entries began anew",
+      "{} entries in use of room for {}: {} times a level grew, {} times one shrank, {} entries were reset",
       model_.entries_in_use(), model_.table_entries(), c.grown, c.shrunk, c.recycled);
 }
 
 // Computes the next step's loss and leaves its gradient; returns the positions of its samples.
-std::vector<float> Trainer::look_at_batch() {
+std::vector<float> Trainer::evaluate_batch() {
   StepNumbers n = numbers();
   Profile aside;
   memory_->write(programs_->numbers, &n, sizeof n);
@@ -74,7 +74,7 @@ void Trainer::clear_gradients() {
 
 std::vector<float> Trainer::batch_positions() {
   memory_->pull();
-  std::vector<float> positions = look_at_batch();
+  std::vector<float> positions = evaluate_batch();
   clear_gradients();
   return positions;
 }
@@ -83,7 +83,7 @@ std::vector<LevelUse> Trainer::level_uses() {
   constexpr int64_t kLooked = 8192;  // samples: enough to tell levels apart, and quickly sorted
   if (share_.parts > 1) return {};
   memory_->pull();
-  const std::vector<float> positions = look_at_batch();
+  const std::vector<float> positions = evaluate_batch();
   const auto samples = int64_t(positions.size() / 3);
   const Array<float>& d_table = gradient(Part::table);
   const Array<int32_t>& steps = moments_[size_t(Part::table)].steps;

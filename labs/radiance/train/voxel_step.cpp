@@ -52,7 +52,7 @@ VoxelStep::VoxelStep(Memory& memory, const VoxelConfig& config, int64_t grid, in
   bits = memory.tensor<uint8_t>("cells", 1, grid_ * grid_ * grid_ / 8);
   for (const Pass& pass : passes)
     densities_.push_back(
-        memory.tensor<float>(fmt::format("look {} raw", densities_.size()), 1, pass.samples));
+        memory.tensor<float>(fmt::format("pass {} raw", densities_.size()), 1, pass.samples));
   raw = memory.tensor<float>("raw", 1, samples);
   point_raw = memory.tensor<float>("raw of points", 1, 4 * room.points);
   d_point_raw = memory.tensor<float>("d_raw of points", 1, 4 * room.points);

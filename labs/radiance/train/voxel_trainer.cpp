@@ -187,7 +187,7 @@ StepReport VoxelTrainer::loss_and_gradient() {
 
 StepReport VoxelTrainer::shared_loss_and_gradient() {
   if (share_.parts == 1) return loss_and_gradient();
-  const StepReport report = shared_.add_up(*memory_, profile_, [&](int64_t part) {
+  const StepReport report = shared_.mean_of_parts(*memory_, profile_, [&](int64_t part) {
     part_ = part;
     return loss_and_gradient();
   });

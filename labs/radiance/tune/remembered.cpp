@@ -97,7 +97,7 @@ json as_json(const Tuned& t) {
 std::vector<Tuned> all_in(const fs::path& file) {
   std::error_code error;
   if (file.empty() || !fs::exists(file, error)) return {};
-  const std::string remedy = "; klab tune writes it anew once it is removed";
+  const std::string remedy = "; klab tune writes it again once it is removed";
   try {
     const json document = read_json_file(file);
     if (!document.is_object() || !document.contains("tuned") || !document["tuned"].is_array())

@@ -52,7 +52,7 @@ std::optional<Tuned> found_now(const RunOptions& run, const OnCommandLine& given
 bool use_tuned(RunOptions& run, const OnCommandLine& given, bool batch, CallTimes& times) {
   std::FILE* const words = run.json ? stderr : stdout;
   if (batch && !run.seconds)
-    throw std::runtime_error("--tune chooses the batch that is best after so many seconds: give --seconds");
+    throw std::runtime_error("--tune chooses the batch that is best after a time: give --seconds");
   std::optional<Tuned> tuned = remembered_for(run);
   const bool fits = tuned && tuned->batch_samples > 0 &&
                     tuned->batch_seconds <= 2 * run.seconds.value_or(0) &&

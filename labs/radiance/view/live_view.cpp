@@ -215,7 +215,7 @@ HttpReply LiveView::answer(const HttpRequest& request) {
     phase = phase_;
   }
   if (get && request.path.empty()) return page();
-  if (phase == Phase::starting) return text_reply(503, "the run has not begun to train");
+  if (phase == Phase::starting) return text_reply(503, "the run has not started to train");
   if (phase == Phase::ended) return text_reply(410, "the run has ended");
   try {
     if (get && request.path == "state") return state(request.query);

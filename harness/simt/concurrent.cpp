@@ -43,7 +43,7 @@ void Executor::run_one_of(GridRun& g, BlockResult& result) {
     if (trace != nullptr) trace->block_abandoned();
     aborted_ = given_up_ = false;
   }
-  if (trace != nullptr) trace->tell(result);
+  if (trace != nullptr) trace->deliver(result);
   findings_ = nullptr;
 }
 

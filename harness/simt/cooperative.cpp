@@ -94,7 +94,7 @@ void Executor::unpark(Parked& from) {
   progress_ = steps_;
 }
 
-void Executor::run_together(const std::vector<uint64_t>& blocks) {
+void Executor::run_cooperative(const std::vector<uint64_t>& blocks) {
   std::vector<Parked> all(blocks.size());
   for (size_t k = 0; k < blocks.size(); ++k) {
     take_block(blocks[k]);

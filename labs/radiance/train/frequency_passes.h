@@ -17,39 +17,40 @@ struct RaySpan {
   int64_t stride, first, count;
 };
 
-class FrequencyLooks {
+class FrequencyPasses {
  public:
-  FrequencyLooks(const FrequencyConfig& config, const Placement& placement);
+  FrequencyPasses(const FrequencyConfig& config, const Placement& placement);
 
   /// Returns the number of rays that fit.
   int64_t rays() const { return config_.chunk / (config_.coarse + config_.fine); }
   /// Evaluates at most rays() rays. Without draws, samples lie in the middle of their strata. Afterwards both
   /// passes hold densities and colors.
-  void look(Ops& ops, const FrequencyModel& model, const RaySpan& rays, const std::optional<Draws>& draws);
+  void evaluate(Ops& ops, const FrequencyModel& model, const RaySpan& rays,
+                const std::optional<Draws>& draws);
   /// Says whether products of a model in fewer bits have factors of bfloat16.
   void multiply_pairs(bool pairs) { pairs_ = pairs; }
 
-  struct Look {
-    explicit Look(const FrequencyConfig& config, int64_t samples);
+  struct Pass {
+    explicit Pass(const FrequencyConfig& config, int64_t samples);
     int64_t each;  // samples of a ray
     std::vector<int32_t> ray_begin;
     std::vector<float> t, delta, positions, directions;
-    FrequencyPass pass;
+    FrequencyPass net;
   };
   /// The last pass counts: the second, or the only one if the config has no fine samples.
-  std::array<Look, 2>& looks() { return looks_; }
+  std::array<Pass, 2>& passes() { return passes_; }
   int last() const { return config_.fine > 0 ? 1 : 0; }
   static int64_t bytes_of(const FrequencyConfig& config) { return 2 * FrequencyPass::bytes_of(config); }
 
  private:
   void spread(const RaySpan& rays, const std::optional<Draws>& draws);
   void refine(Ops& ops, const RaySpan& span, const std::optional<Draws>& draws);
-  void place(Look& look, const RaySpan& rays) const;
+  void place(Pass& pass, const RaySpan& rays) const;
 
   FrequencyConfig config_;
   Placement placement_;
   bool pairs_ = false;
-  std::array<Look, 2> looks_;
+  std::array<Pass, 2> passes_;
   std::vector<float> edges_, weights_, jitter_, more_, leave_;
 };
 

@@ -1,4 +1,4 @@
-#include "harness/check/fitting.h"
+#include "harness/check/supported_shapes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,7 +11,7 @@
 namespace klab {
 namespace {
 
-using FittingShape = std::vector<int64_t>;
+using SupportedShape = std::vector<int64_t>;
 
 // What the check spends on a size that is there for one rung; `klab bench` checks it at the sizes it times itself.
 constexpr double kOneRungsWork = 2e6;
@@ -31,14 +31,14 @@ class Fitting {
       : op_(op), variant_(variant), sizes_(check_sizes(op, variant.tiles)), random_(seed) {}
 
   /// The size at which a branch pays first, shrunk; {} where no size is known that the rung does.
-  FittingShape start() {
-    std::vector<FittingShape> known;
+  SupportedShape start() {
+    std::vector<SupportedShape> known;
     if (variant_.branch()) known.push_back(variant_.when.shape);
     if (!variant_.expect.shape.empty()) known.push_back(variant_.expect.shape);
     for (const BenchShape& b : op_.bench) known.push_back(b.shape);
-    for (const FittingShape& shape : known) {
+    for (const SupportedShape& shape : known) {
       if (!op_.op.valid(shape) || !fits(variant_, shape)) continue;
-      FittingShape small =
+      SupportedShape small =
           shrunk(op_.op, shape, most_, [&](ShapeView s) { return fits(variant_, s) ? cost(s) : 0; });
       if (cost(small) <= op_.check_flops) return small;
     }
@@ -46,10 +46,10 @@ class Fitting {
   }
 
   /// Others than those in `seen`, into which they go too.
-  std::vector<FittingShape> walk(const FittingShape& from, size_t count, std::set<FittingShape>& seen) {
-    std::vector<FittingShape> found;
+  std::vector<SupportedShape> walk(const SupportedShape& from, size_t count, std::set<SupportedShape>& seen) {
+    std::vector<SupportedShape> found;
     for (int attempt = 0; attempt < 24 && found.size() < count; ++attempt) {
-      FittingShape shape = from;
+      SupportedShape shape = from;
       std::vector<size_t> order(shape.size());
       std::iota(order.begin(), order.end(), size_t(0));
       for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random_() % k]);
@@ -65,7 +65,7 @@ class Fitting {
     return variant_.backend == "cpu" ? work(op_.op, shape) : busiest_work(op_, shape);
   }
 
-  void replace(FittingShape& shape, size_t d) {
+  void replace(SupportedShape& shape, size_t d) {
     if (sizes_[d].empty()) return;
     for (int attempt = 0; attempt < 4; ++attempt) {
       const int64_t before = shape[d];
@@ -79,47 +79,48 @@ class Fitting {
 
   const LabOp& op_;
   const Variant& variant_;
-  std::vector<FittingShape> sizes_;
+  std::vector<SupportedShape> sizes_;
   Generator random_;
   double most_ = std::min(op_.check_flops, kOneRungsWork);
 };
 
 }  // namespace
 
-std::vector<FittingShape> fitting(const Variant& variant, const std::vector<FittingShape>& list) {
-  std::vector<FittingShape> some;
-  for (const FittingShape& shape : list)
+std::vector<SupportedShape> supported_among(const Variant& variant, const std::vector<SupportedShape>& list) {
+  std::vector<SupportedShape> some;
+  for (const SupportedShape& shape : list)
     if (fits(variant, shape)) some.push_back(shape);
   return some;
 }
 
-void add_fitting(const LabOp& op, std::span<const Variant* const> variants, uint64_t seed,
-                 std::vector<FittingShape>& shapes) {
-  std::set<FittingShape> seen(shapes.begin(), shapes.end());
+void add_supported_shapes(const LabOp& op, std::span<const Variant* const> variants, uint64_t seed,
+                          std::vector<SupportedShape>& shapes) {
+  std::set<SupportedShape> seen(shapes.begin(), shapes.end());
   for (const Variant* v : variants) {
     size_t fit = 0;
-    for (const FittingShape& shape : shapes)
+    for (const SupportedShape& shape : shapes)
       if (fit < kFewestFitting && !is_empty(op, shape)) fit += fits(*v, shape) ? 1 : 0;
     if (fit == kFewestFitting && !v->branch()) continue;
     Fitting more(op, *v, seed);
-    const FittingShape start = more.start();
+    const SupportedShape start = more.start();
     if (start.empty()) continue;
     if (seen.insert(start).second) {
       shapes.push_back(start);
       ++fit;
     }
     if (fit >= kFewestFitting) continue;
-    for (FittingShape& shape : more.walk(start, kFewestFitting - fit, seen))
+    for (SupportedShape& shape : more.walk(start, kFewestFitting - fit, seen))
       shapes.push_back(std::move(shape));
   }
 }
 
-std::vector<FittingShape> spread_fitting(std::span<const Variant* const> variants,
-                                         const std::vector<FittingShape>& shapes, size_t most) {
-  std::vector<FittingShape> some = spread_over(shapes, most);
+std::vector<SupportedShape> spread_supported(std::span<const Variant* const> variants,
+                                             const std::vector<SupportedShape>& shapes, size_t most) {
+  std::vector<SupportedShape> some = spread_over(shapes, most);
   for (const Variant* v : variants)
-    if (fitting(*v, some).empty())
-      for (FittingShape& shape : spread_over(fitting(*v, shapes), 2)) some.push_back(std::move(shape));
+    if (supported_among(*v, some).empty())
+      for (SupportedShape& shape : spread_over(supported_among(*v, shapes), 2))
+        some.push_back(std::move(shape));
   return some;
 }
 

@@ -13,6 +13,6 @@ int cores();
 /// Uses fewer threads when the system grants no more. Calls from several threads are serialized. `work` must
 /// not throw. Faults are handled on these threads as on any other; external signals go to other threads.
 /// Throws simt::Error if no thread can be created.
-void on_crew(int count, const std::function<void()>& work);
+void on_host_workers(int count, const std::function<void()>& work);
 
 }  // namespace klab::simt

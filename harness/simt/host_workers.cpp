@@ -1,4 +1,4 @@
-#include "harness/simt/crew.h"
+#include "harness/simt/host_workers.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ void give_signal_stack() {
   sigaltstack(&stack, nullptr);
 }
 
-class Crew {
+class HostWorkers {
  public:
   void run(int count, const std::function<void()>& work) {
     const std::lock_guard one_at_a_time(launch_);
@@ -81,16 +81,16 @@ class Crew {
 
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
-void on_crew(int count, const std::function<void()>& work) {
+void on_host_workers(int count, const std::function<void()>& work) {
   static std::mutex making;
-  static Crew* crew = nullptr;
-  static pid_t of = 0;  // process that owns the crew; a forked child has none of its threads
+  static HostWorkers* workers = nullptr;
+  static pid_t of = 0;  // process that owns the workers; a forked child has none of its threads
   {
     const std::lock_guard lock(making);
-    if (crew == nullptr || of != getpid()) crew = new Crew;
+    if (workers == nullptr || of != getpid()) workers = new HostWorkers;
     of = getpid();
   }
-  crew->run(count, work);
+  workers->run(count, work);
 }
 
 }  // namespace klab::simt

@@ -1,4 +1,4 @@
-#include "labs/radiance/train/frequency_looks.h"
+#include "labs/radiance/train/frequency_passes.h"
 #include "labs/radiance/field/config.h"
 
 #include <fmt/format.h>
@@ -45,21 +45,21 @@ constexpr uint64_t kCoarse = 1 << 20;  // draws of the first pass come before th
 
 }  // namespace
 
-FrequencyLooks::Look::Look(const FrequencyConfig& config, int64_t samples)
+FrequencyPasses::Pass::Pass(const FrequencyConfig& config, int64_t samples)
     : each(samples),
       ray_begin(size_t(config.chunk / (config.coarse + config.fine)) + 1),
       t(size_t(config.chunk)),
       delta(size_t(config.chunk)),
       positions(size_t(3 * config.chunk)),
       directions(size_t(3 * config.chunk)),
-      pass(config, config.chunk) {
+      net(config, config.chunk) {
   for (size_t r = 0; r < ray_begin.size(); ++r) ray_begin[r] = int32_t(int64_t(r) * samples);
 }
 
-FrequencyLooks::FrequencyLooks(const FrequencyConfig& config, const Placement& placement)
+FrequencyPasses::FrequencyPasses(const FrequencyConfig& config, const Placement& placement)
     : config_(config),
       placement_(placement),
-      looks_{Look(config, config.coarse), Look(config, config.coarse + config.fine)} {
+      passes_{Pass(config, config.coarse), Pass(config, config.coarse + config.fine)} {
   const auto most = size_t(rays());
   edges_.resize(most * size_t(config.coarse + 1));
   weights_.resize(most * size_t(config.coarse));
@@ -70,8 +70,8 @@ FrequencyLooks::FrequencyLooks(const FrequencyConfig& config, const Placement& p
 
 /// Places a sample in each of several strata of equal length between the ray's entry into the box and its
 /// exit. A ray that misses the box has strata without length, and shows its background.
-void FrequencyLooks::spread(const RaySpan& rays, const std::optional<Draws>& draws) {
-  Look& look = looks_[0];
+void FrequencyPasses::spread(const RaySpan& rays, const std::optional<Draws>& draws) {
+  Pass& pass = passes_[0];
   const int64_t bins = config_.coarse;
   for (int64_t r = 0; r < rays.count; ++r) {
     float o[3], d[3];
@@ -87,37 +87,37 @@ void FrequencyLooks::spread(const RaySpan& rays, const std::optional<Draws>& dra
     for (int64_t b = 0; b <= bins; ++b) edges[b] = span.enter + float(b) * width;
     for (int64_t b = 0; b < bins; ++b) {
       const auto draw = uint64_t((rays.first + r) * bins + b);
-      look.t[size_t(r * bins + b)] = edges[b] + (draws ? draws->unit(draw) : 0.5F) * width;
-      look.delta[size_t(r * bins + b)] = width;
+      pass.t[size_t(r * bins + b)] = edges[b] + (draws ? draws->unit(draw) : 0.5F) * width;
+      pass.delta[size_t(r * bins + b)] = width;
     }
   }
 }
 
 /// Computes positions and directions of a pass's samples. A sample's length is the distance to the next one,
 /// unless it is known already.
-void FrequencyLooks::place(Look& look, const RaySpan& rays) const {
-  const int64_t n = rays.count * look.each;
+void FrequencyPasses::place(Pass& pass, const RaySpan& rays) const {
+  const int64_t n = rays.count * pass.each;
   const float scale = 2 / placement_.side();
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < rays.count; ++r)
     for (int64_t axis = 0; axis < 3; ++axis) {
       const float o = rays.origins[axis * rays.stride + rays.first + r],
                   d = rays.directions[axis * rays.stride + rays.first + r];
-      for (int64_t i = r * look.each; i < (r + 1) * look.each; ++i) {
-        look.positions[size_t(axis * n + i)] =
-            std::clamp((o + look.t[size_t(i)] * d - 0.5F) * scale, -1.0F, 1.0F);
-        look.directions[size_t(axis * n + i)] = d;
+      for (int64_t i = r * pass.each; i < (r + 1) * pass.each; ++i) {
+        pass.positions[size_t(axis * n + i)] =
+            std::clamp((o + pass.t[size_t(i)] * d - 0.5F) * scale, -1.0F, 1.0F);
+        pass.directions[size_t(axis * n + i)] = d;
       }
     }
 }
 
 /// Places the second pass's samples: those of the first, and those placed by its weights.
-void FrequencyLooks::refine(Ops& ops, const RaySpan& span, const std::optional<Draws>& draws) {
+void FrequencyPasses::refine(Ops& ops, const RaySpan& span, const std::optional<Draws>& draws) {
   const int64_t rays = span.count, coarse = config_.coarse, fine = config_.fine, both = coarse + fine;
   ops.call<SampleWeightsFwd>({.rays = rays, .samples = rays * coarse},
-                             {.ray_begin = looks_[0].ray_begin.data(),
-                              .density_raw = looks_[0].pass.raw(),
-                              .delta = looks_[0].delta.data(),
+                             {.ray_begin = passes_[0].ray_begin.data(),
+                              .density_raw = passes_[0].net.raw(),
+                              .delta = passes_[0].delta.data(),
                               .weights = weights_.data()});
   for (int64_t i = 0; i < rays * fine; ++i)
     jitter_[size_t(i)] =
@@ -125,27 +125,27 @@ void FrequencyLooks::refine(Ops& ops, const RaySpan& span, const std::optional<D
   ops.call<SamplePdf>(
       {.rays = rays, .bins = coarse, .count = fine},
       {.edges = edges_.data(), .weights = weights_.data(), .jitter = jitter_.data(), .t = more_.data()});
-  Look& look = looks_[1];
+  Pass& pass = passes_[1];
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < rays; ++r) {
-    const auto first = looks_[0].t.begin() + r * coarse, more = more_.begin() + r * fine;
-    const auto to = look.t.begin() + r * both;
+    const auto first = passes_[0].t.begin() + r * coarse, more = more_.begin() + r * fine;
+    const auto to = pass.t.begin() + r * both;
     std::merge(first, first + coarse, more, more + fine, to);
     for (int64_t i = 0; i < both; ++i)
-      look.delta[size_t(r * both + i)] =
+      pass.delta[size_t(r * both + i)] =
           std::max(0.0F, (i + 1 < both ? to[i + 1] : leave_[size_t(r)]) - to[i]);
   }
 }
 
-void FrequencyLooks::look(Ops& ops, const FrequencyModel& model, const RaySpan& rays,
-                          const std::optional<Draws>& draws) {
+void FrequencyPasses::evaluate(Ops& ops, const FrequencyModel& model, const RaySpan& rays,
+                               const std::optional<Draws>& draws) {
   spread(rays, draws);
   for (int k = 0; k <= last(); ++k) {
-    Look& look = looks_[size_t(k)];
+    Pass& pass = passes_[size_t(k)];
     if (k == 1) refine(ops, rays, draws);
-    place(look, rays);
-    look.pass.forward(ops, model.numbers(k, pairs_), look.positions.data(), look.directions.data(),
-                      rays.count * look.each);
+    place(pass, rays);
+    pass.net.forward(ops, model.numbers(k, pairs_), pass.positions.data(), pass.directions.data(),
+                     rays.count * pass.each);
   }
 }
 

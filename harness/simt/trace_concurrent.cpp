@@ -30,7 +30,7 @@ void Trace::learn(const std::vector<Flow::Edge>& news, size_t edges) {
   edges_.resize(edges);
 }
 
-void Trace::tell(BlockResult& result) {
+void Trace::deliver(BlockResult& result) {
   result.barriers = own_record_.barriers;
   result.accesses = own_record_.thread_accesses;
   result.edges = flow_.news();

@@ -1,0 +1,32 @@
+// opacity_binary_entropy_bwd.cuda.01_naive: one thread per ray.
+//
+// CHANGE    the loop over rays spread over threads.
+// EXPECT    two logarithms a ray; the launch takes longer than the kernel.
+// NUMERICS  float; ln(1 - o) by log1pf, which keeps its digits where o is small.
+#include "harness/core/registrar.h"
+#include "kernels/common/cuda.h"
+#include "reference/opacity_binary_entropy_bwd/opacity_binary_entropy_bwd.h"
+
+namespace klab {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr float kLow = OpacityBinaryEntropyFwd::low, kHigh = OpacityBinaryEntropyFwd::high;
+
+__global__ void __launch_bounds__(kThreads) gradient_of(OpacityBinaryEntropyBwd::Args<float> x) {
+  const int64_t r = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (r >= x.shape.rays) return;
+  const float o = x.opacity[r];
+  const bool clamped = o < kLow || o > kHigh;
+  x.d_opacity[r] = (clamped ? 0.0F : log1pf(-o) - logf(o)) * x.d_loss[r];
+}
+
+void run(const OpacityBinaryEntropyBwd::Args<float>& x) {
+  if (x.shape.rays == 0) return;
+  cuda::launch(gradient_of, dim3(unsigned((x.shape.rays + kThreads - 1) / kThreads)), dim3(kThreads), 0, x);
+}
+
+KLAB_VARIANT(OpacityBinaryEntropyBwd, {.run = run, .tiles = {kThreads}});
+
+}  // namespace
+}  // namespace klab
