@@ -49,7 +49,7 @@ grep -q '^plan,parent,.*,scene,commit,change$' live/realtime.csv || { cat live/r
 bash "$root/reports/readme.sh" --realtime live/realtime.csv >table.md || { cat table.md; fail "no table of the rows"; }
 [[ $(grep -c '^| 0[1-9]_[a-z0-9_]* | [0-9.]* \[' table.md) == 9 ]] && grep -q '^Scene built-in; [0-9]*x[0-9]* pixels, 2 threads; 1 path of 3 cameras, 2 rounds; klab .*\.$' table.md ||
   { cat table.md; fail "the table of the rows lacks plans or their circumstances"; }
-grep -q '^| 08_reuse .*computes each pixel once in 4 frames, moves it in between; gives up' table.md || { cat table.md; fail "a text with commas is cut"; }
+grep -q '^| 08_reuse .*computes each pixel once in 8 frames, moves it in between; gives up' table.md || { cat table.md; fail "a text with commas is cut"; }
 column() { awk -F, -v plan="$1" -v name="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i } $1 == plan { print $at[name] }' live/realtime.csv; }
 for plan in 01_every_sample 02_early_stop 03_empty_space 04_squares 05_half 06_int8 07_baked 08_reuse 09_foveated; do
   grep -q "^$plan " live.txt && [[ -s live/$plan.png ]] || { cat live.txt; fail "$plan has no line or no picture"; }
