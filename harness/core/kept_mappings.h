@@ -1,4 +1,4 @@
-// Large memory of freed tensors, kept for the next ones: the system clears each page that it maps, which was a sixth of a check's time.
+// Large memory of freed tensors, kept for the next ones: the system clears each page that it maps, and a check maps large tensors often.
 #pragma once
 
 #include <cstddef>
