@@ -8,7 +8,7 @@ klab=$(realpath "$klab")
 in_own_folder
 python3 -m venv venv >log 2>&1 || { echo "SKIPPED: python3 -m venv does not work here (python3-venv): no package has read Gaussians"; exit 77; }
 python=$tmp/venv/bin/python
-"$python" -m pip install -q --only-binary :all: 'gaussforge>=0.6' >log 2>&1 ||
+"$python" -m pip install -q --timeout 10 --retries 1 --only-binary :all: gaussforge==0.6.0 >log 2>&1 ||
   { echo "SKIPPED: pip cannot install gaussforge here: no package has read Gaussians: $(tail -n 1 log)"; exit 77; }
 packages() { "$python" "$here/gaussian_packages.py" "$@" 2>log || { cat log; fail "gaussian_packages.py $*"; }; }
 export_quietly() { "$klab" export "$@" >said.txt 2>&1 || { cat said.txt; fail "export $*"; }; }
