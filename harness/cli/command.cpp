@@ -120,7 +120,7 @@ std::string help_text(const CLI::App& root) {
   return text;
 }
 
-/// Returns the first argument of a command that is missing, with what it is; empty if none is.
+/// Returns the name and the meaning of the first missing argument of a command; empty if none is missing.
 std::string missing_argument(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
