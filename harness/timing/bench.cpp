@@ -387,11 +387,14 @@ class LadderTimer {
     drop_finished();
   }
 
+  /// Where few tries are asked for, none are spent on what takes longer than all of them: who keeps results is quick.
+  bool slow_for_tries(const Runner& r) const { return options_.tries < 1 && r.once > 0.25 * options_.tries; }
+
   /// Single calls, each into poisoned outputs, on the two contents in an order and a number of chance.
   void try_contents(Runner& r) {
-    constexpr double kPatience = 0.15;  // seconds a variant
+    const double patience = 0.15 * options_.tries;  // seconds a variant
     std::mt19937_64 random(options_.seed + 7);
-    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9)), 3, 12) + int(random() % 3);
+    const int calls = std::clamp(int(patience / std::max(r.once, 1e-9)), 3, 12) + int(random() % 3);
     for (int k = 0; k < calls; ++k) {
       contents_.put(int(random() % 2));
       inputs_.reset(0);
@@ -406,8 +409,8 @@ class LadderTimer {
   /// Returns how many times longer calls take on a whole input that was never there before than on the old one, written by
   /// the same copy: the quickest of some over the median of as many. 0 where that cannot be told by time.
   double slower_when_unseen(Runner& r, UnseenInputs& unseen, int64_t which) {
-    constexpr double kPatience = 0.25;  // seconds
-    const int calls = std::clamp(int(kPatience / std::max(r.once, 1e-9) / 4), 2, 8);
+    const double patience = 0.25 * options_.tries;  // seconds
+    const int calls = std::clamp(int(patience / std::max(r.once, 1e-9) / 4), 2, 8);
     const auto call_on = [&](uint64_t turn) {
       unseen.write(which, turn);
       inputs_.reset(0);
@@ -441,7 +444,10 @@ class LadderTimer {
   /// of branches and caches know inputs, too.
   void try_unseen(Runner& r, UnseenInputs& unseen) {
     constexpr double kSlower = 1.5;
+    if (slow_for_tries(r)) return;
+    const int64_t only = options_.tries < 1 && unseen.count() > 0 ? int64_t(warming_()) % unseen.count() : -1;
     for (int64_t which = 0; which < unseen.count(); ++which) {
+      if (only >= 0 && which != only) continue;
       const double first = slower_when_unseen(r, unseen, which);
       if (first <= kSlower) continue;
       const double second = slower_when_unseen(r, unseen, which);
@@ -458,9 +464,10 @@ class LadderTimer {
 
   /// Tensors that are updated in place are what a variant left: it must not take that for a sign that its work is done.
   void try_left_state(Runner& r, LeftState& state, std::mt19937_64& random) {
-    constexpr double kPatience = 0.25;  // seconds a variant
-    constexpr double kCalls = 9;        // a try
-    const int tries = std::clamp(int(kPatience / std::max(r.once, 1e-9) / kCalls), 2, 6);
+    if (slow_for_tries(r)) return;
+    const double patience = 0.25 * options_.tries;  // seconds a variant
+    constexpr double kCalls = 9;                    // a try
+    const int tries = std::clamp(int(patience / std::max(r.once, 1e-9) / kCalls), 2, 6);
     Runner* const other = honest_for(r);
     if (state.idles(r.calls[0], other != nullptr ? other->calls[0] : std::function<void()>(), tries, random))
       reject(r,
@@ -475,6 +482,7 @@ class LadderTimer {
     constexpr double kCheap = 0.1;  // seconds of the check before timing
     const auto wrong = try_other_patterns(op_, shape_.shape, list,
                                           {.seed = options_.seed,
+                                           .seconds = 3 * options_.tries,
                                            .reference = list.size() == 1 && check_seconds_ < kCheap,
                                            .stop = options_.stop});
     for (size_t i = 0; i < wrong.size(); ++i)

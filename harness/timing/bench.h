@@ -26,6 +26,9 @@ struct BenchOptions {
   int threads = 0;                // 0: all
   uint64_t seed = 1;
   bool check = true;  // values before and after timing; a variant that fails is not timed
+  double tries =
+      1;  // share of the time that is spent after timing on catching results that are kept from call to
+          // call; below 1, one input of a variant is exchanged, by chance, in place of each
   bool full_check =
       false;  // before timing, too, all that `klab check` tries: see full_check(). Programs that time
               // what they have just checked, and tests, do without

@@ -47,18 +47,21 @@ struct Verdicts {
   }
 };
 
-/// Checks each variant once: those that will be timed in full, once for a build, the others with random inputs at some of the
-/// lab's sizes. Prints a line, and each failure. Returns the variants that passed or could not be run there.
+/// Checks each variant once: those that will be timed in full, once for a build, the others, and in the tour all, with random
+/// inputs at some of the lab's sizes. Prints a line, and each failure. Returns the variants that passed or could not be run there.
 std::vector<const Variant*> check_once(const LabOp& op, bool tour, std::span<const Variant* const> timed,
                                        Progress& progress, bool& failed) {
   auto good = variants_of(op.op.name);
   Verdicts verdicts;
-  progress.show(fmt::format("checking {}, all patterns, once for this build", op.op.name));
-  const FullCheck full = full_check(op, timed, settings().seed, interrupted);
+  FullCheck full;
+  if (!tour) {
+    progress.show(fmt::format("checking {}, all patterns, once for this build", op.op.name));
+    full = full_check(op, timed, settings().seed, interrupted);
+  }
   progress.show(fmt::format("checking {}", op.op.name));
   std::vector<const Variant*> rest;
   std::ranges::copy_if(good, std::back_inserter(rest),
-                       [&](const Variant* v) { return std::ranges::find(timed, v) == timed.end(); });
+                       [&](const Variant* v) { return tour || std::ranges::find(timed, v) == timed.end(); });
   OpCheck quick;
   if (!rest.empty())
     quick = check(op, rest,
@@ -151,7 +154,10 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& prog
   options.rounds = 9;
   options.sample_seconds = 0.008;
   options.ladder_seconds = 10;
-  if (tour) {  // a minute for all ops together
+  options.check_work =
+      1e8;     // all sizes were checked before; at the timed one variants are compared with one another
+  if (tour) {  // two minutes for all ops together
+    options.tries = 0.1;
     options.fewest_rounds = 3;
     options.sample_seconds = 0.004;
     options.ladder_seconds = 1;
