@@ -3,7 +3,7 @@
 klab_headers(contracts reference)  # contract.h, float16.h, formats.h, generator.h: all that the harness knows of an op
 
 klab_room(core harness/core TOGETHER DEPENDS klab_contracts)
-klab_room(simt harness/simt TOGETHER DEPENDS klab_core)
+klab_room(simt harness/simt HOT TOGETHER DEPENDS klab_core)
 klab_room(gpu harness/gpu TOGETHER DEPENDS klab_core)
 klab_room(check harness/check TOGETHER DEPENDS klab_core klab_simt klab_gpu)
 klab_room(timing harness/timing TOGETHER DEPENDS klab_core klab_gpu klab_check)
@@ -75,22 +75,25 @@ target_link_libraries(klab_everything INTERFACE klab_flags klab_harness_dependen
 # Functions that the loaded modules of CUDA variants call.
 target_link_options(klab_everything INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cmake/exported_symbols.txt)
 
-# The same with no command but `run`, for programs of the tour: without what the other commands need, which is a quarter of the
-# harness's compile time.
+# klab_no_command: the same without commands and what they alone need, which is a quarter of the harness's compile time; whoever links
+# it brings one. klab_run_only: with `run`, for programs of the tour.
 if(NOT KLAB_ASAN AND NOT KLAB_INSTALLED)
-  set(files)
-  foreach(file command json_option counts_text ladder_text change_text recorded report_file tour_parts commands/cmd_run)
-    list(APPEND files ${KLAB_HOME}/harness/cli/${file}.cpp)
-  endforeach()
-  add_library(klab_run_command OBJECT EXCLUDE_FROM_ALL ${files})
-  klab_commands(klab_run_command klab::cli)
-  set_target_properties(klab_run_command PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  add_library(klab_run_only INTERFACE)
-  list(APPEND rooms klab_run_command)
   list(REMOVE_ITEM rooms klab_step klab_cuda_compiler klab_program klab_web klab_cli klab_cli_site klab_cli_commands)
-  foreach(room IN LISTS rooms)
-    target_sources(klab_run_only INTERFACE $<TARGET_OBJECTS:${room}>)
+  set(files_of_klab_command_line command json_option)
+  set(files_of_klab_run_command counts_text ladder_text change_text recorded report_file tour_parts commands/cmd_run)
+  foreach(part klab_command_line klab_run_command)
+    list(TRANSFORM files_of_${part} REPLACE "(.+)" "${KLAB_HOME}/harness/cli/\\1.cpp")
+    add_library(${part} OBJECT EXCLUDE_FROM_ALL ${files_of_${part}})
+    klab_commands(${part} klab::cli)
+    set_target_properties(${part} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endforeach()
-  target_link_libraries(klab_run_only INTERFACE klab_flags klab_harness_dependencies klab_kernel_dependencies klab_lab_dependencies)
-  target_link_options(klab_run_only INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cmake/exported_symbols.txt)
+  add_library(klab_no_command INTERFACE)
+  foreach(room IN LISTS rooms ITEMS klab_command_line)
+    target_sources(klab_no_command INTERFACE $<TARGET_OBJECTS:${room}>)
+  endforeach()
+  target_link_libraries(klab_no_command INTERFACE klab_flags klab_harness_dependencies klab_kernel_dependencies klab_lab_dependencies)
+  target_link_options(klab_no_command INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cmake/exported_symbols.txt)
+  add_library(klab_run_only INTERFACE)
+  target_sources(klab_run_only INTERFACE $<TARGET_OBJECTS:klab_run_command>)
+  target_link_libraries(klab_run_only INTERFACE klab_no_command)
 endif()

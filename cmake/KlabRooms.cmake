@@ -33,14 +33,16 @@ function(klab_headers name)
   target_link_libraries(klab_${name} INTERFACE ${headers_DEPENDS})
 endfunction()
 
-# klab_room(<name> <folder, from klab's root> [LIGHT] [TOGETHER] [COMMANDS] [DEPENDS <rooms and libraries>...]): the target
-# klab_<name>, also called klab::<name>, of all C++ files of the folder.
+# klab_room(<name> <folder, from klab's root> [HOT | BETWEEN | LIGHT] [TOGETHER] [COMMANDS] [DEPENDS <rooms and libraries>...]):
+# the target klab_<name>, also called klab::<name>, of all C++ files of the folder.
+#   HOT       code in whose own loops most of the time is spent: -O3; without one of these words -O2
+#   BETWEEN   code that prepares and calls kernels, which have the loops: -O1, since it is compiled before the first training
 #   LIGHT     code that waits for a person, or computes a size once, need not be fast, and compiles in half the time
 #   TOGETHER  several files are compiled as one, which takes a third of the time, since most of it goes into what they
 #             include; their anonymous namespaces then are one, and names in them differ
 #   COMMANDS  commands of the command line, one a file, each in a namespace klab::<name>_command
 function(klab_room name folder)
-  cmake_parse_arguments(PARSE_ARGV 2 room "LIGHT;TOGETHER;COMMANDS" "" DEPENDS)
+  cmake_parse_arguments(PARSE_ARGV 2 room "HOT;BETWEEN;LIGHT;TOGETHER;COMMANDS" "" DEPENDS)
   set(target klab_${name})
   if(KLAB_INSTALLED)
     file(GLOB objects ${KLAB_INSTALLED}/${name}/*.o)
@@ -68,10 +70,13 @@ function(klab_room name folder)
   endif()
   if(room_TOGETHER OR room_COMMANDS)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    foreach(source IN LISTS sources)  # Highway's macros are those of one file
+    foreach(source IN LISTS sources)  # Highway's macros are those of one file, whose loops are measured
       file(STRINGS ${source} lines REGEX "^#include [<\"]hwy/" LIMIT_COUNT 1)
       if(lines)
         set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+        if(NOT KLAB_ASAN AND NOT room_LIGHT AND NOT room_COMMANDS)
+          set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+        endif()
       endif()
     endforeach()
   endif()
@@ -82,6 +87,11 @@ function(klab_room name folder)
     target_precompile_headers(${target} REUSE_FROM klab_headers_light)
   else()
     target_compile_options(${target} PRIVATE ${klab_room_code})
+    if(room_BETWEEN AND NOT KLAB_ASAN)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    elseif(NOT room_HOT AND NOT KLAB_ASAN)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+    endif()
     target_precompile_headers(${target} REUSE_FROM klab_headers)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # The same copies as in KlabFlags.cmake, seen where std::string comes from a precompiled header.

@@ -1,6 +1,6 @@
 # The program train/klab (target klab_train): what `klab train` needs for the field that it trains by default, on the processor.
-# It has the rooms of the radiance field and the trainer's operations with their CPU rungs. Other commands but `run`, CUDA variants and
-# the operations of other fields are left out, which is two thirds of klab; the launcher takes it where no option asks for more.
+# It has the rooms of the radiance field and the trainer's operations with their CPU rungs. Other commands, CUDA variants and the operations
+# of other fields are left out, which is two thirds of klab; the launcher takes it where no option asks for more.
 
 # klab_ops_of_trainer(<out>): the operations that the trainer's plan lists, and those whose contracts terms of the loss include.
 function(klab_ops_of_trainer out)
@@ -49,7 +49,7 @@ function(klab_train_program)
       target_sources(klab_train PRIVATE $<TARGET_OBJECTS:${room}>)
     endif()
   endforeach()
-  target_link_libraries(klab_train PRIVATE klab_run_only klab_http)
+  target_link_libraries(klab_train PRIVATE klab_no_command klab_http)
 endfunction()
 
 klab_train_program()
