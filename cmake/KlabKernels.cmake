@@ -363,7 +363,8 @@ function(klab_add_kernels root)
       list(APPEND programs ${name}_${number})
     endif()
     if(TARGET klab_run_only AND ops_of_lab)
-      klab_program(${name}_${number}_run ${PROJECT_BINARY_DIR}/labs/${number}/run ${name} ROOT ${root} HARNESS klab_run_only OBJECTS ${target}
+      klab_program(${name}_${number}_run ${PROJECT_BINARY_DIR}/labs/${number}/run ${name} ROOT ${root} HARNESS klab_run_only
+                   OBJECTS $<TARGET_OBJECTS:${target}>  # the table alone, without what the lab's own commands need
                    OPS ${name} ${ops_of_lab})
       list(APPEND programs ${name}_${number}_run)
     endif()
