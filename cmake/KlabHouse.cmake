@@ -75,8 +75,8 @@ target_link_libraries(klab_everything INTERFACE klab_flags klab_harness_dependen
 # Functions that the loaded modules of CUDA variants call.
 target_link_options(klab_everything INTERFACE -Wl,--dynamic-list=${KLAB_HOME}/cmake/exported_symbols.txt)
 
-# klab_no_command: the same without commands and what they alone need, which is a quarter of the harness's compile time; whoever links
-# it brings one. klab_run_only: with `run`, for programs of the tour.
+# klab_no_command: the same without commands and what they alone need, which is a quarter of the harness's compile time; a program that
+# links it brings one. klab_run_only: with `run`, for programs of the tour.
 if(NOT KLAB_ASAN AND NOT KLAB_INSTALLED)
   list(REMOVE_ITEM rooms klab_step klab_cuda_compiler klab_program klab_web klab_cli klab_cli_site klab_cli_commands)
   set(files_of_klab_command_line command json_option)
