@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ctest: long serial
-# The programs of single labs, which the tour and `klab run LAB` start, link: each holds what its ops' contracts use, and no more.
+# The programs of single labs, which the tour and `klab run LAB` start, link and start: each holds what its ops' contracts use.
 #
 #   bash tests/tree/test_lab_programs.sh <klab program> <source folder> <build folder>
 set -uo pipefail
@@ -14,6 +14,6 @@ if ! said=$(ninja -C "$build" "${programs[@]}" 2>&1); then
   exit 1
 fi
 for program in "$build"/labs/*/run/klab; do
-  "$program" list >/dev/null 2>&1 || "$program" --help >/dev/null || { echo "$program does not start"; exit 1; }
+  "$program" --help >/dev/null || { echo "$program does not start"; exit 1; }
 done
 echo "${#programs[@]} programs link and start"
