@@ -388,13 +388,16 @@ class LadderTimer {
   }
 
   /// Where few tries are asked for, none are spent on what takes longer than all of them: who keeps results is quick.
-  bool slow_for_tries(const Runner& r) const { return options_.tries < 1 && r.once > 0.25 * options_.tries; }
+  bool slow_for_tries(const Runner& r) const { return options_.tries < 1 && r.once > patience(); }
+
+  /// Seconds that a variant may take for one kind of tries.
+  double patience() const { return 0.25 * options_.tries; }
 
   /// Single calls, each into poisoned outputs, on the two contents in an order and a number of chance.
   void try_contents(Runner& r) {
-    const double patience = 0.15 * options_.tries;  // seconds a variant
+    const double seconds = 0.15 * options_.tries;
     std::mt19937_64 random(options_.seed + 7);
-    const int calls = std::clamp(int(patience / std::max(r.once, 1e-9)), 3, 12) + int(random() % 3);
+    const int calls = std::clamp(int(seconds / std::max(r.once, 1e-9)), 3, 12) + int(random() % 3);
     for (int k = 0; k < calls; ++k) {
       contents_.put(int(random() % 2));
       inputs_.reset(0);
@@ -409,8 +412,7 @@ class LadderTimer {
   /// Returns how many times longer calls take on a whole input that was never there before than on the old one, written by
   /// the same copy: the quickest of some over the median of as many. 0 where that cannot be told by time.
   double slower_when_unseen(Runner& r, UnseenInputs& unseen, int64_t which) {
-    const double patience = 0.25 * options_.tries;  // seconds
-    const int calls = std::clamp(int(patience / std::max(r.once, 1e-9) / 4), 2, 8);
+    const int calls = std::clamp(int(patience() / std::max(r.once, 1e-9) / 4), 2, 8);
     const auto call_on = [&](uint64_t turn) {
       unseen.write(which, turn);
       inputs_.reset(0);
@@ -465,9 +467,8 @@ class LadderTimer {
   /// Tensors that are updated in place are what a variant left: it must not take that for a sign that its work is done.
   void try_left_state(Runner& r, LeftState& state, std::mt19937_64& random) {
     if (slow_for_tries(r)) return;
-    const double patience = 0.25 * options_.tries;  // seconds a variant
-    constexpr double kCalls = 9;                    // a try
-    const int tries = std::clamp(int(patience / std::max(r.once, 1e-9) / kCalls), 2, 6);
+    constexpr double kCalls = 9;  // a try
+    const int tries = std::clamp(int(patience() / std::max(r.once, 1e-9) / kCalls), 2, 6);
     Runner* const other = honest_for(r);
     if (state.idles(r.calls[0], other != nullptr ? other->calls[0] : std::function<void()>(), tries, random))
       reject(r,

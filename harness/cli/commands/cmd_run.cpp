@@ -154,8 +154,8 @@ void run_op(const Lab& lab, const LabOp& op, bool tour, bool all, Progress& prog
   options.rounds = 9;
   options.sample_seconds = 0.008;
   options.ladder_seconds = 10;
-  options.check_work =
-      1e8;     // all sizes were checked before; at the timed one variants are compared with one another
+  // All sizes were checked before; at the timed one variants are compared with one another.
+  options.check_work = 1e8;
   if (tour) {  // two minutes for all ops together
     options.tries = 0.1;
     options.fewest_rounds = 3;
