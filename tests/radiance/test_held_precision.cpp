@@ -1,5 +1,5 @@
 // Models whose numbers stay in few bits in memory: pictures of all fields, bytes of the process, and what is refused.
-// ctest: sanitized
+// ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Snapshots of instant-ngp: fields of every layout are read as they were written, a program of its own finds the same values, and
 // foreign, damaged or inexpressible ones are refused.
-// ctest: sanitized
+// ctest: sanitized-ops
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
