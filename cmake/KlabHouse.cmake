@@ -33,6 +33,15 @@ target_compile_definitions(klab_main PRIVATE KLAB_HOME="${KLAB_HOME}")
 klab_headers(registrar harness/core/registrar.h harness/core/tile_unit.h harness/step/work.h DEPENDS klab_contracts)
 # Headers for kernels of every project, and those for CUDA kernels that are compiled for the host.
 klab_headers(common_headers kernels/common)
+# What contracts include, and what rungs without vectors do: reading it is most of the time to compile a short one.
+add_library(klab_headers_contracts OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+target_link_libraries(klab_headers_contracts PRIVATE klab_flags klab_contracts)
+target_precompile_headers(klab_headers_contracts PRIVATE <algorithm> <cmath> <cstdint> <functional> <string> <vector>
+                          ${KLAB_HOME}/reference/contract.h ${KLAB_HOME}/reference/generator.h)
+add_library(klab_headers_scalar OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)
+target_link_libraries(klab_headers_scalar PRIVATE klab_flags klab_kernel_dependencies klab_registrar klab_common_headers)
+target_compile_options(klab_headers_scalar PRIVATE ${klab_kernel_code})
+target_precompile_headers(klab_headers_scalar PRIVATE <algorithm> <array> <cmath> <cstdint> <vector> ${KLAB_HOME}/harness/core/registrar.h)
 if(klab_one_isa)
   # Highway, read once for all SIMD rungs.
   add_library(klab_headers_simd OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/headers.cpp)

@@ -187,24 +187,34 @@ endfunction()
 # their loops in place, independent of the code before them: a variant is not slower because another one grew.
 set(klab_kernel_code -falign-functions=64 CACHE INTERNAL "")
 
-# klab_vectors_precompiled(<target> <headers> <files>...): the target's SIMD files take Highway from the precompiled
-# <headers>, which is most of their compile time. Only with one instruction set: else a file includes Highway once for each.
-function(klab_vectors_precompiled target headers)
-  if(NOT klab_one_isa OR NOT TARGET ${headers})
-    return()
+# klab_kernels_precompiled(<target> <files>...): the target's SIMD files take Highway from precompiled headers, which is most of their
+# compile time, and the others the headers that every rung includes. Highway only with one instruction set: else a file includes it
+# once for each.
+function(klab_kernels_precompiled target)
+  set(vectors OFF)
+  if(klab_one_isa AND TARGET klab_headers_simd)
+    set(vectors ON)
+    target_precompile_headers(${target} REUSE_FROM klab_headers_simd)
   endif()
-  set(scalar)
+  # A target reuses one set of headers, so the second is included as CMake would.
+  get_target_property(folder klab_headers_scalar BINARY_DIR)
+  set(scalar_headers ${folder}/CMakeFiles/klab_headers_scalar.dir/cmake_pch.hxx)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_dependencies(${target} klab_headers_scalar)
+  endif()
   foreach(file IN LISTS ARGN)
     file(STRINGS ${file} lines REGEX "^#include \"(hwy/foreach_target|kernels/common/simd).h\"" LIMIT_COUNT 1)
     if(NOT lines)
-      list(APPEND scalar ${file})
-    elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      set_property(SOURCE ${file} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+      if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -Winvalid-pch -include ${scalar_headers})
+        set_property(SOURCE ${file} APPEND PROPERTY OBJECT_DEPENDS ${scalar_headers}.gch)
+      endif()
+    elseif(vectors AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # Intrinsics that came precompiled have lost GCC's pragmas against these warnings.
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -Wno-maybe-uninitialized -Wno-uninitialized)
     endif()
   endforeach()
-  set_source_files_properties(${scalar} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-  target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
 # klab_project_info(<name> <root>): the object library <name>_project with the commit of another project than klab, which its
@@ -260,13 +270,14 @@ function(klab_op_objects name root op)
     add_library(${name}_reference_${op} OBJECT ${sources})
     target_link_libraries(${name}_reference_${op} PRIVATE klab_flags ${name}_contracts_of_ops)
     set_target_properties(${name}_reference_${op} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    target_precompile_headers(${name}_reference_${op} REUSE_FROM klab_headers_contracts)
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${root}/kernels/${op}/cpu/*.cpp ${root}/kernels/${op}/shared/*.cpp)
   if(sources)
     add_library(${name}_kernels_${op} OBJECT ${sources})
     target_link_libraries(${name}_kernels_${op} PRIVATE klab_flags klab_kernel_dependencies ${name}_kernel_headers klab_registrar)
     target_compile_options(${name}_kernels_${op} PRIVATE ${klab_kernel_code})
-    klab_vectors_precompiled(${name}_kernels_${op} klab_headers_simd ${sources})
+    klab_kernels_precompiled(${name}_kernels_${op} ${sources})
   endif()
 endfunction()
 

@@ -59,7 +59,10 @@ std::vector<std::string> flags_of(const std::vector<std::string>& command) {
   std::vector<std::string> flags;
   for (size_t i = 0; i < command.size(); ++i) {
     const std::string& a = command[i];
-    if (a == "-o" || a == "-c") {
+    // A learner's file includes what it needs itself.
+    const bool precompiled = a == "-include" && i + 1 < command.size() &&
+                             command[i + 1].find("klab_headers_scalar.dir") != std::string::npos;
+    if (a == "-o" || a == "-c" || precompiled) {
       ++i;
       continue;
     }
