@@ -120,9 +120,9 @@ std::optional<Failure> Trial::call_on_cpu_once(const Given& given, Outside& outs
   } catch (...) {
     thrown = describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
   }
-  std::string left = watch.still_running(), many = watch.too_many();
+  std::string left = watch.still_running(), many;
+  if (uses(Detector::thread_count)) many = watch.too_many();
   if (!uses(Detector::threads_that_stay)) left.clear();
-  if (!uses(Detector::thread_count)) many.clear();
   threads_seen_ = watch.most();
   const auto first = [&](std::optional<Failure> other) {
     if (!failure) failure = std::move(other);

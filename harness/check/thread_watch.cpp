@@ -98,9 +98,12 @@ int known_alive() { return own.alive + openmp.alive + library.alive; }
 template <class Condition>
 bool wait_until(double seconds, Condition condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  // Most waits end at once, and those for threads that never end should cost no processor.
+  std::chrono::microseconds pause(50), longest(2000);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, longest);
   }
   return true;
 }
