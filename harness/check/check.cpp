@@ -17,6 +17,7 @@
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/launch_only.h"
+#include "harness/check/many_blocks.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
@@ -78,6 +79,7 @@ struct Progress {
   size_t round_shapes = 0;                 // at which all sizes are multiples of four
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
+  double block_turns = 0;                  // the most of all runs
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
   std::vector<std::vector<int64_t>>
@@ -377,6 +379,7 @@ class ShapeCheck {
   std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
+    progress.block_turns = std::max(progress.block_turns, trial.block_turns());
     if (!is_cuda(*progress.variant) && !beyond_) note_threads(trial.threads_seen(), progress);
     if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
@@ -563,6 +566,11 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     check_threads(shapes_to_watch(progress), true);
   }
   use_threads(omp_get_max_threads());
+  std::vector<FewBlocks> few;
+  for (Progress& p : progress)
+    if (!on_gpu() && !p.variant->peer && !p.stopped(options) && !late(p) && has_few_blocks(p.block_turns))
+      few.push_back({.variant = p.variant, .result = &p.result});
+  check_many_blocks(op, few, options, guard);
 
   OpCheck results;
   for (Progress& p : progress) {

@@ -29,6 +29,7 @@ enum class Detector {
   hard_inputs,          // constant, cancelling, denormal, huge, wide
   watched_kinds,        // CUDA on the host: every kind of inputs is watched, not only random ones
   beyond_usual,         // sizes above 2^16 and 2^31
+  many_blocks,          // CUDA on the host: more blocks than threads join their results
   long_sums,            // there, inputs in which one missing term of a long sum shows
   misalignment,
   // What is made of the values.

@@ -399,6 +399,12 @@ TEST_F(Detectors, SizesBeyondTheUsualAreTried) {
         }));
 }
 
+TEST_F(Detectors, MoreBlocksThanThreadsAreJoined) {
+  simt::load_module(KLAB_CUDA_MUTANTS, false);
+  simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
+  alone(Detector::many_blocks, *find_variant("reduce.cuda.72_one_turn"));
+}
+
 TEST_F(Detectors, LongSumsMissNoTerm) {
   alone(Detector::long_sums, calling("reduce", [](ShapeView shape, std::span<void* const> p) {
           const auto* const x = static_cast<const float*>(p[0]);
