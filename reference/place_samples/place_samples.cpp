@@ -14,8 +14,9 @@ void PlaceSamples::arrange(const Args<float>& x, Generator& random) {
   // no ray.
   for (int64_t r = 0; r < s.rays; ++r) {
     const int64_t room = s.marched - marched[r], left = s.samples - begin[r];
-    const int64_t all =
-        std::min<int64_t>(room, int64_t(random() % 3 ? random() % (random.widely ? 700 : 20) : 0));
+    auto drawn = int64_t(random() % 3 ? random() % (random.widely ? 700 : 20) : 0);
+    if (s.first > 700) drawn += s.first;  // the pass begins far into its rays
+    const int64_t all = std::min<int64_t>(room, drawn);
     const int64_t usable = std::max<int64_t>(0, all - s.first);
     marched[r + 1] = marched[r] + int32_t(all);
     // A few samples more than there are: padding.
