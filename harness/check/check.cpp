@@ -14,6 +14,7 @@
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
+#include "harness/check/far_offsets.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/launch_only.h"
@@ -82,8 +83,7 @@ struct Progress {
   double block_turns = 0;                  // the most of all runs
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
-  std::vector<std::vector<int64_t>>
-      watchable;           // those with the largest dimensions that several divided and that can be watched
+  std::vector<std::vector<int64_t>> watchable;  // by dimension: the largest that several divided
   bool one_wrote = false;  // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
   double largest_work = -1;
@@ -566,11 +566,14 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     check_threads(shapes_to_watch(progress), true);
   }
   use_threads(omp_get_max_threads());
-  std::vector<FewBlocks> few;
-  for (Progress& p : progress)
-    if (!on_gpu() && !p.variant->peer && !p.stopped(options) && !late(p) && has_few_blocks(p.block_turns))
-      few.push_back({.variant = p.variant, .result = &p.result});
+  std::vector<VariantResult> all, few;
+  for (Progress& p : progress) {
+    if (on_gpu() || p.variant->peer || p.stopped(options) || late(p)) continue;
+    all.push_back({.variant = p.variant, .result = &p.result});
+    if (has_few_blocks(p.block_turns)) few.push_back(all.back());
+  }
   check_many_blocks(op, few, options, guard);
+  check_far_offsets(op, all, options, guard);
 
   OpCheck results;
   for (Progress& p : progress) {
@@ -586,8 +589,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
       rest.stop = [&] { return stop() || seconds_since(begin_of_all) > options.seconds; };
     results.reference = check_gradients(op, variants, rest, guard, results.variants);
   }
-  guard.before().restore(
-      threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
+  guard.before().restore(threads);  // what gradients' variants left behind, their neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

@@ -30,6 +30,7 @@ enum class Detector {
   watched_kinds,        // CUDA on the host: every kind of inputs is watched, not only random ones
   beyond_usual,         // sizes above 2^16 and 2^31
   many_blocks,          // CUDA on the host: more blocks than threads join their results
+  far_offsets,          // inputs beyond 2^31 bytes, of the same few pages
   long_sums,            // there, inputs in which one missing term of a long sum shows
   misalignment,
   // What is made of the values.

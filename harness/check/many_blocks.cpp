@@ -36,7 +36,7 @@ std::vector<Pattern> many_blocks_patterns(const Op& op, ShapeView shape) {
   return {Pattern::random};
 }
 
-void run_many_blocks(const LabOp& op, const FewBlocks& one, const ManyBlocksShape& shape,
+void run_many_blocks(const LabOp& op, const VariantResult& one, const ManyBlocksShape& shape,
                      const std::vector<TensorSpec>& specs, const std::vector<Given>& givens,
                      CrashGuard& guard) {
   const auto begin = std::chrono::steady_clock::now();
@@ -57,7 +57,7 @@ void run_many_blocks(const LabOp& op, const FewBlocks& one, const ManyBlocksShap
 
 }  // namespace
 
-void check_many_blocks(const LabOp& op, std::span<const FewBlocks> list, const CheckOptions& options,
+void check_many_blocks(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard) {
   if (list.empty() || options.quick || !options.shape.empty() || options.most_shapes > 0) return;
   if (!uses(Detector::many_blocks)) return;
@@ -68,11 +68,13 @@ void check_many_blocks(const LabOp& op, std::span<const FewBlocks> list, const C
 #pragma omp parallel for schedule(dynamic)
   for (size_t k = 0; k < list.size(); ++k)  // NOLINT(openmp-exception-escape): Parts catches them
     shapes[k] = many_blocks_shape(op, *list[k].variant, beyond, inputs);
-  std::map<ManyBlocksShape, std::vector<FewBlocks>> by_shape;
+  std::map<ManyBlocksShape, std::vector<VariantResult>> by_shape;
   for (size_t k = 0; k < list.size(); ++k)
     if (!shapes[k].empty()) by_shape[shapes[k]].push_back(list[k]);
   size_t turn = 0;
-  for (const auto& [shape, some] : by_shape) {
+  for (const auto& one : by_shape) {
+    const ManyBlocksShape& shape = one.first;
+    const std::vector<VariantResult>& some = one.second;
     if (options.stop && options.stop()) return;
     if (options.at) options.at(shape);
     guard.doing("running the reference of " + op.op.name + " at " + shape_text(op.op, shape));

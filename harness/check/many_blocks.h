@@ -6,18 +6,12 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "harness/check/check.h"
 #include "harness/check/crash_guard.h"
+#include "harness/check/variant_result.h"
 
 namespace klab {
-
-/// A variant whose grids were small at all shapes so far, and where to note what it does.
-struct FewBlocks {
-  const Variant* variant;
-  CheckResult* result;
-};
 
 /// Whether block_turns() of all runs of a variant so far leaves open if its joining threads may turn: there are such threads, and no
 /// block has turned twice.
@@ -25,7 +19,7 @@ inline bool has_few_blocks(double block_turns) { return block_turns > 0 && block
 
 /// Runs each of them once or twice at such a size, where the host can afford it, and adds a failure where an output is wrong. Does
 /// nothing if `options` ask for one shape, for some shapes, or for a quick check.
-void check_many_blocks(const LabOp& op, std::span<const FewBlocks> list, const CheckOptions& options,
+void check_many_blocks(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard);
 
 }  // namespace klab

@@ -405,6 +405,19 @@ TEST_F(Detectors, MoreBlocksThanThreadsAreJoined) {
   alone(Detector::many_blocks, *find_variant("reduce.cuda.72_one_turn"));
 }
 
+TEST_F(Detectors, OffsetsBeyondTwoGigabytesAreTried) {
+  alone(Detector::far_offsets, calling("compact", [](ShapeView s, std::span<void* const> p) {
+          const auto* base = static_cast<const float*>(p[0]);
+          auto* out = static_cast<float*>(p[1]);
+          for (int64_t i = 0; i < s[0]; ++i)
+            for (int64_t j = 0; j < s[1]; ++j)
+              for (int64_t k = 0; k < s[2]; ++k) {
+                const auto bytes = int32_t(4 * (s[6] + i * s[3] + j * s[4] + k * s[5]));
+                *out++ = base[bytes / 4];
+              }
+        }));
+}
+
 TEST_F(Detectors, LongSumsMissNoTerm) {
   alone(Detector::long_sums, calling("reduce", [](ShapeView shape, std::span<void* const> p) {
           const auto* const x = static_cast<const float*>(p[0]);
