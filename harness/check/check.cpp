@@ -11,14 +11,13 @@
 
 #include "harness/check/alignment.h"
 #include "harness/check/cases.h"
+#include "harness/check/check_apart.h"
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
-#include "harness/check/far_offsets.h"
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/launch_only.h"
-#include "harness/check/many_blocks.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
@@ -572,8 +571,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     all.push_back({.variant = p.variant, .result = &p.result});
     if (has_few_blocks(p.block_turns)) few.push_back(all.back());
   }
-  check_many_blocks(op, few, options, guard);
-  check_far_offsets(op, all, options, guard);
+  check_apart(op, all, few, shapes, options, guard);
 
   OpCheck results;
   for (Progress& p : progress) {

@@ -14,6 +14,7 @@ enum class Detector {
   thread_count,       // at once, against what was asked for
   caller_of_threads,  // the calling thread counts where it works while its threads do
   threads_that_stay,
+  host_threads,  // those of a CUDA variant's host code that stay
   thread_races,  // in the form that is watched
   process_state,
   workers_arithmetic,  // rounding and flushing in OpenMP's threads

@@ -156,8 +156,7 @@ class FarCase {
 
 void check_far_offsets(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard) {
-  if (list.empty() || options.quick || !options.shape.empty() || options.most_shapes > 0) return;
-  if (!uses(Detector::far_offsets)) return;
+  if (list.empty() || !uses(Detector::far_offsets)) return;
   for (const FarShape& far : far_shapes()) {
     if (far.op != op.op.name || (options.stop && options.stop())) continue;
     if (options.at) options.at(far.shape);

@@ -12,8 +12,8 @@
 
 namespace klab {
 
-/// Runs each of them once at each of these shapes of the op, and adds a failure where an output is wrong. Does nothing if `options` ask
-/// for one shape, for some shapes, or for a quick check. A note in each result says so if the process has no room for addresses.
+/// Runs each of them once at each of these shapes of the op, and adds a failure where an output is wrong. A note in
+/// each result says so if the process has no room for addresses.
 void check_far_offsets(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard);
 

@@ -59,8 +59,7 @@ void run_many_blocks(const LabOp& op, const VariantResult& one, const ManyBlocks
 
 void check_many_blocks(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard) {
-  if (list.empty() || options.quick || !options.shape.empty() || options.most_shapes > 0) return;
-  if (!uses(Detector::many_blocks)) return;
+  if (list.empty() || !uses(Detector::many_blocks)) return;
   std::vector<ManyBlocksShape> beyond = shapes_beyond(op, options.seed);
   std::ranges::stable_sort(beyond, {}, [&](const auto& shape) { return busiest_work(op, shape); });
   PartInputs inputs(op);

@@ -17,8 +17,7 @@ namespace klab {
 /// block has turned twice.
 inline bool has_few_blocks(double block_turns) { return block_turns > 0 && block_turns <= 2; }
 
-/// Runs each of them once or twice at such a size, where the host can afford it, and adds a failure where an output is wrong. Does
-/// nothing if `options` ask for one shape, for some shapes, or for a quick check.
+/// Runs each of them once or twice at such a size, where the host can afford it, and adds a failure where an output is wrong.
 void check_many_blocks(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard);
 

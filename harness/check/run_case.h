@@ -129,6 +129,9 @@ class Trial {
   /// The most of simt::block_turns() of all runs that ended.
   double block_turns() const { return block_turns_; }
 
+  /// Keeps the tensors for ever: threads that the variant has left behind may still use them.
+  void abandon() { abandoned_ = true; }
+
   /// The outputs of the last run, byte for byte.
   std::vector<std::vector<char>> outputs() const;
 

@@ -167,6 +167,13 @@ TEST_F(Detectors, AThreadThatStaysIsNamed) {
         {17});
 }
 
+TEST_F(Detectors, AThreadThatHostCodeOfCudaLeavesIsNamed) {
+  if (!threads_are_watched()) GTEST_SKIP() << "this build does not watch threads";
+  simt::load_module(KLAB_CUDA_MUTANTS, false);
+  simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
+  alone(Detector::host_threads, *find_variant("vector_add.cuda.61_thread_stays"));
+}
+
 TEST_F(Detectors, AFileLeftOpenIsNamed) {
   int opened = 0;
   const Variant v = sum_each([&](const Sum& x) {
