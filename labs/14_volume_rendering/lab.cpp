@@ -209,10 +209,11 @@ KLAB_LAB({
                     {0, 5, 8, 15, 16, 1 << 30}},
           .counted = {65, 5, 700, 500, 0, 1000},
           .traffic = Traffic::copy,
-          // More rows than 2^8, more rays and samples than 2^16, a pass that begins behind as many samples of a ray.
+          // More rows than 2^8; more rays and samples than 2^16, also of one ray, and a pass that begins behind as many.
           .beyond = {{7, 300, 900, 800, 0, 1 << 30},
                      {(1 << 16) + 1, 2, 100000, 90000, 0, 8},
-                     {5, 2, 2000, 340000, (1 << 16) + 5, 700}}},
+                     {5, 2, 2000, 340000, (1 << 16) + 5, 700},
+                     {5, 2, 100000, 90000, 0, 1 << 30}}},
          {.op = make_op<RayWeights>(),
           .bench =
               {{.name = "10752 rays", .shape = {10752, 384, 1 << 17}, .cache = Cache::hot, .tour = true}},
