@@ -12,7 +12,7 @@
 
 namespace klab {
 
-/// Runs each of them once at each of these shapes of the op, and adds a failure where an output is wrong. A note in
+/// Runs each CPU variant once at each of these shapes of the op, and adds a failure where an output is wrong. A note in
 /// each result says so if the process has no room for addresses.
 void check_far_offsets(const LabOp& op, std::span<const VariantResult> list, const CheckOptions& options,
                        CrashGuard& guard);

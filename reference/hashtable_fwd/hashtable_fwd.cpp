@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/far_shapes.h"
 #include "reference/generator.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/hashtable_fwd/table_axis.h"
@@ -17,8 +16,6 @@ constexpr double kUnit = 0x1p-24;
 constexpr double kDenormal =
     0x1p-149 / kUnit;  // absolute error of one rounding among denormals, in units of u
 constexpr double kRoundings = 8 + 3;
-
-const FarShapes<HashtableFwd> kFarTables({{60, 3, 8, int64_t{1} << 28, 0, 0, 0}});
 
 /// Evaluates one level at one point and adds its features to value[] and bound[].
 void level_at(const TableLevel& level, const HashtableShape& s, const TableAxis* axes, const double* table,

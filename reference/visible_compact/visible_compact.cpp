@@ -13,7 +13,7 @@ void VisibleCompact::arrange(const Args<float>& x, Generator& random) {
   constexpr int64_t kMany = 1 << 16;
   const bool room = random.widely && std::min({s.looked, s.samples, s.most}) > kMany + 10'000;
   for (int64_t r = 0; r < s.rays; ++r) {
-    // Of the ray; a few more: padding.
+    // Samples of the ray; a few more: padding.
     const auto want = int64_t(random() % 3 ? random() % (random.widely ? 700 : 24) : 0) +
                       (s.first > 700 ? s.first : 0) + (room && r == s.rays / 2 ? kMany : 0);
     const int64_t n = std::min<int64_t>(s.looked - begin[r], std::clamp<int64_t>(want - s.first, 0, s.most));

@@ -1,6 +1,5 @@
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
-#include "reference/far_shapes.h"
 #include "reference/generator.h"
 #include "reference/voxel_sh_fwd/corners.h"
 
@@ -35,8 +34,6 @@ void arrange_points(const VoxelShFwd::Args<float>& x, Generator& random) {
   }
 }
 
-const FarShapes<VoxelShFwd> kFarRows({{40, 8, (int64_t{1} << 26) - 1, 9}});
-
 }  // namespace
 
 void VoxelShFwd::arrange(const Args<float>& x, Generator& random) {
@@ -45,7 +42,7 @@ void VoxelShFwd::arrange(const Args<float>& x, Generator& random) {
   *const_cast<float*>(x.empty) = random.widely ? Unit(-20, 5)(random) : -5.0F;
   // Assigns rows in the order of the vertices, as a program does, and repeats rows if there are too few.
   auto* links = const_cast<int32_t*>(x.links);
-  int64_t next = random.widely && s.rows > 2 * s.vertices() ? s.rows - s.vertices() : 0;
+  int64_t next = 0;
   for (int64_t v = 0; v < s.vertices(); ++v)
     links[v] = s.rows == 0 || random() % 3 == 0 ? -1 : int32_t(next++ % s.rows);
 }
