@@ -270,6 +270,19 @@ std::vector<Shape> shapes_beyond(const LabOp& op, uint64_t seed) {
     }
     return false;
   };
+  // Where a contract asks for multiples, the next one.
+  const auto legal = [&](size_t d, int64_t size) {
+    constexpr int64_t kMultiple = 16;
+    Shape shape;
+    for (const std::vector<int64_t>& sizes : usual) {
+      const auto first = std::ranges::upper_bound(sizes, 0);
+      shape.push_back(first == sizes.end() ? 0 : *first);
+    }
+    shape[d] = size;
+    if (op.op.valid(shape)) return size;
+    shape[d] = (size + kMultiple - 1) / kMultiple * kMultiple;
+    return op.op.valid(shape) ? shape[d] : size;
+  };
   for (size_t d = 0; d < usual.size(); ++d) {
     if (is_parameter(op, d)) continue;
     const int64_t known = usual[d].empty() ? 0 : usual[d].back();
@@ -279,11 +292,11 @@ std::vector<Shape> shapes_beyond(const LabOp& op, uint64_t seed) {
     }
     bool found = false;
     for (const int64_t size : kBeyond)
-      if (size > known && (d == 0 || size != kBeyondBlocks) && with(d, size)) {
+      if (size > known && (d == 0 || size != kBeyondBlocks) && with(d, legal(d, size))) {
         found = size > kBeyondShort;
         break;
       }
-    if (found && known < kBeyondShort) with(d, kBeyondShort);
+    if (found && known < kBeyondShort) with(d, legal(d, kBeyondShort));
   }
   return shapes;
 }

@@ -11,6 +11,7 @@
 
 #include "harness/check/alignment.h"
 #include "harness/check/cases.h"
+#include "harness/check/check_apart.h"
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
@@ -78,10 +79,10 @@ struct Progress {
   size_t round_shapes = 0;                 // at which all sizes are multiples of four
   std::array<int, 16> kinds_watched = {};  // shapes at which a pattern was watched as one of the first
   int shapes = 0;                          // at which it ran
+  double block_turns = 0;                  // the most of all runs
   // CPU variants: the shape to try numbers of threads at, among those that several divided, and the most expensive one.
   std::vector<int64_t> divided, largest;
-  std::vector<std::vector<int64_t>>
-      watchable;           // those with the largest dimensions that several divided and that can be watched
+  std::vector<std::vector<int64_t>> watchable;  // by dimension: the largest that several divided
   bool one_wrote = false;  // at the shape that was watched: its work was not divided after all
   DividedShape divided_place;
   double largest_work = -1;
@@ -377,6 +378,7 @@ class ShapeCheck {
   std::optional<Failure> run(Trial& trial, const Given& given, Progress& progress, bool again = false) {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
+    progress.block_turns = std::max(progress.block_turns, trial.block_turns());
     if (!is_cuda(*progress.variant) && !beyond_) note_threads(trial.threads_seen(), progress);
     if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
@@ -563,6 +565,13 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
     check_threads(shapes_to_watch(progress), true);
   }
   use_threads(omp_get_max_threads());
+  std::vector<VariantResult> all, few;
+  for (Progress& p : progress) {
+    if (on_gpu() || p.variant->peer || p.stopped(options) || late(p)) continue;
+    all.push_back({.variant = p.variant, .result = &p.result});
+    if (has_few_blocks(p.block_turns)) few.push_back(all.back());
+  }
+  check_apart(op, all, few, shapes, options, guard);
 
   OpCheck results;
   for (Progress& p : progress) {
@@ -578,8 +587,7 @@ OpCheck check(const LabOp& op, std::span<const Variant* const> variants, const C
       rest.stop = [&] { return stop() || seconds_since(begin_of_all) > options.seconds; };
     results.reference = check_gradients(op, variants, rest, guard, results.variants);
   }
-  guard.before().restore(
-      threads);  // what a variant left behind in the check of gradients, its neighbors do not feel
+  guard.before().restore(threads);  // what gradients' variants left behind, their neighbors do not feel
   if (options.done) {
     for (const CheckResult& result : results.variants) options.done(result);
     if (results.reference) options.done(*results.reference);

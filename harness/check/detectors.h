@@ -14,6 +14,7 @@ enum class Detector {
   thread_count,       // at once, against what was asked for
   caller_of_threads,  // the calling thread counts where it works while its threads do
   threads_that_stay,
+  host_threads,  // those of a CUDA variant's host code that stay
   thread_races,  // in the form that is watched
   process_state,
   workers_arithmetic,  // rounding and flushing in OpenMP's threads
@@ -29,6 +30,8 @@ enum class Detector {
   hard_inputs,          // constant, cancelling, denormal, huge, wide
   watched_kinds,        // CUDA on the host: every kind of inputs is watched, not only random ones
   beyond_usual,         // sizes above 2^16 and 2^31
+  many_blocks,          // CUDA on the host: more blocks than threads join their results
+  far_offsets,          // inputs beyond 2^31 bytes, of the same few pages
   long_sums,            // there, inputs in which one missing term of a long sum shows
   misalignment,
   // What is made of the values.

@@ -12,6 +12,7 @@
 #include "harness/core/buffers.h"
 #include "harness/core/fill.h"
 #include "harness/core/registry.h"
+#include "harness/simt/block_turns.h"
 #include "harness/simt/session.h"
 #include "reference/generator.h"
 
@@ -51,6 +52,7 @@ class Parts {
                            .work_limit = std::max<uint64_t>(uint64_t(most_ / kPart), 1),
                            .multiprocessors = multiprocessors_});
     bool done = true;
+    simt::reset_block_turns();
     try {
       variant_.bind(part_, given_to(variant_, specs, tensors.pointers()))();
     } catch (const std::exception&) {
@@ -59,14 +61,30 @@ class Parts {
     const auto work = double(session.work());
     spent_ += work;
     measured_.push_back({double(largest_), work});
+    turns_.push_back(simt::block_turns());
     return done;
   }
 
-  double expected() const { return measured_.empty() ? kNever : work_beyond(measured_, double(whole_)); }
+  double expected() const { return expected_at(double(whole_)); }
+  double expected_at(double size) const { return measured_.empty() ? kNever : work_beyond(measured_, size); }
   double spent() const { return spent_; }
   size_t count() const { return measured_.size(); }
 
   int64_t whole() const { return whole_; }
+
+  /// Returns the size at which simt::block_turns() reaches `turns`, on the line through the last two parts; infinite where that does not
+  /// rise.
+  double size_with_turns(double turns) const {
+    if (turns_.empty()) return kNever;
+    const double size = measured_.back().size, has = turns_.back();
+    if (has >= turns) return size;
+    if (turns_.size() == 1) return kNever;
+    const double rise = (has - turns_[turns_.size() - 2]) / (size - measured_[measured_.size() - 2].size);
+    return rise > 0 ? size + (turns - has) / rise : kNever;
+  }
+
+  /// Returns the shape with that size, or the next larger one that the variant supports; empty where there is none.
+  std::vector<int64_t> shape_at(int64_t size) { return make_legal(size) ? part_ : std::vector<int64_t>(); }
 
  private:
   /// Sets the largest dimension to the next size from `size` on that the variant supports, below the whole.
@@ -86,6 +104,7 @@ class Parts {
   const double most_;
   const int multiprocessors_;
   std::vector<WorkAtSize> measured_;
+  std::vector<double> turns_;  // simt::block_turns() at each of these
   double spent_ = 0;
 };
 
@@ -125,6 +144,24 @@ HostWork expected_host_work(const LabOp& op, const Variant& variant, ShapeView s
     if (parts.count() > 1 && parts.expected() > kFar * most) break;
   }
   return {parts.expected(), parts.spent()};
+}
+
+std::vector<int64_t> shape_with_many_blocks(const LabOp& op, const Variant& variant, ShapeView shape,
+                                            double most, PartInputs& inputs) {
+  constexpr double kTurns[] = {2.1, 1.1};
+  constexpr double kFurthest = 32;  // times the last part: a grid grows in steps
+  Parts parts(op, variant, shape, most, 0, inputs);
+  for (const int64_t of : {16384, 4096, 1024, 256, 64, 16}) {
+    const int64_t size = (parts.whole() + of - 1) / of;
+    if (!parts.measure(size)) return {};
+    for (const double turns : kTurns) {
+      const double wanted = parts.size_with_turns(turns);
+      if (wanted > kFurthest * double(size)) break;  // a longer part tells more
+      if (wanted < double(parts.whole()) && parts.expected_at(wanted) <= most)
+        return parts.shape_at(int64_t(wanted));
+    }
+  }
+  return {};
 }
 
 }  // namespace klab

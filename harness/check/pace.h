@@ -48,4 +48,11 @@ class PartInputs {
 HostWork expected_host_work(const LabOp& op, const Variant& variant, ShapeView shape, double most,
                             int multiprocessors, PartInputs& inputs);
 
+/// Returns `shape` with its largest dimension as small as it may be for twice as many blocks to be joined as there are threads for it
+/// (simt::block_turns()), or for a few more blocks than threads where that is too much. Sizes are told from the grids of parts, on a
+/// device with all multiprocessors. Empty if no size up to that of `shape` has that number of blocks, or if one run would take more than `most`
+/// of the work.
+std::vector<int64_t> shape_with_many_blocks(const LabOp& op, const Variant& variant, ShapeView shape,
+                                            double most, PartInputs& inputs);
+
 }  // namespace klab

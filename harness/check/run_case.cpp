@@ -15,6 +15,7 @@
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
 #include "harness/core/element.h"
+#include "harness/simt/block_turns.h"
 #include "harness/simt/session.h"
 #include "reference/relations.h"
 
@@ -138,9 +139,11 @@ std::optional<Failure> Trial::execute(const Given& given, simt::Options options)
   simt::Session session(options);
   ended_early_ = false;
   const auto end = [&] { host_work_ += session.work(); };
+  simt::reset_block_turns();
   try {
     call_();
     end();
+    block_turns_ = std::max(block_turns_, simt::block_turns());
   } catch (const std::exception& e) {
     end();
     ended_early_ = !session.findings().empty() && session.findings().front().kind == simt::Kind::never_ends;

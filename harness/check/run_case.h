@@ -126,6 +126,12 @@ class Trial {
   /// What the runs so far cost the host executor; see simt::Session::work().
   uint64_t host_work() const { return host_work_; }
 
+  /// The most of simt::block_turns() of all runs that ended.
+  double block_turns() const { return block_turns_; }
+
+  /// Keeps the tensors for ever: threads that the variant has left behind may still use them.
+  void abandon() { abandoned_ = true; }
+
   /// The outputs of the last run, byte for byte.
   std::vector<std::vector<char>> outputs() const;
 
@@ -178,6 +184,7 @@ class Trial {
   uint64_t missing_ = 0;  // which element of done_ is
   uint64_t runs_ = 0;
   uint64_t host_work_ = 0;
+  double block_turns_ = 0;
   uint64_t watch_limit_ = 0, step_limit_ = 0, work_limit_ = 0;
   bool ended_early_ = false;  // the last run, at the limit of steps
 };

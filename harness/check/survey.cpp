@@ -28,8 +28,8 @@ constexpr size_t kSurveyShapes = 220;
 constexpr uint64_t kSurveySteps = 2'000'000;  // of a block of a CUDA variant
 
 /// Numbers at which a narrower format or a clamp stops: the largest of half, of two kinds of 8 bits, of integers.
-constexpr double kLimits[] = {65504, 57344, 448,   240,   127,        128,
-                              255,   32767, 32768, 65535, 2147483647, 2147483648};
+constexpr double kFormatLimits[] = {65504, 57344, 448,   240,   127,        128,
+                                    255,   32767, 32768, 65535, 2147483647, 2147483648};
 
 constexpr size_t kSeveral = 3;  // this many different values show a law; fewer have one by chance
 
@@ -134,7 +134,7 @@ WrongValues compared(const TensorSpec& spec, const std::vector<char>& got, const
               : 0;
     if (matches >= 3 && 10 * matches >= 8 * v.wrong) v.shift = s;
   }
-  for (const double limit : kLimits) {
+  for (const double limit : kFormatLimits) {
     int64_t stopped = 0;
     for (const int64_t i : wrong)
       stopped += std::abs(mine[size_t(i)]) == limit && !(std::abs(want[size_t(i)]) <= limit) ? 1 : 0;

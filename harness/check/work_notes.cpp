@@ -16,7 +16,7 @@
 namespace klab {
 namespace {
 
-constexpr size_t kThreads = 256, kLength = 512;
+constexpr size_t kNotedThreads = 256, kLength = 512;
 using Note = std::array<char, kLength>;  // ends with a zero
 
 Note* notes = nullptr;
@@ -25,7 +25,7 @@ std::atomic<size_t> threads_seen{0};
 std::atomic<int64_t> told_at{0};  // milliseconds
 
 size_t place_of_this_thread() {
-  thread_local const size_t place = threads_seen++ % kThreads;
+  thread_local const size_t place = threads_seen++ % kNotedThreads;
   return place;
 }
 
@@ -33,7 +33,7 @@ size_t place_of_this_thread() {
 
 void keep_notes_in(const std::filesystem::path& file, std::function<void()> alive) {
   const int opened = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  constexpr size_t bytes = kThreads * sizeof(Note);
+  constexpr size_t bytes = kNotedThreads * sizeof(Note);
   void* at = MAP_FAILED;
   if (opened >= 0 && ftruncate(opened, bytes) == 0)
     at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened, 0);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/simt/block_turns.h"
 #include "harness/simt/cluster.h"
 #include "harness/simt/cluster_api.h"
 #include "harness/simt/executor.h"
@@ -36,6 +37,25 @@ std::map<const void*, size_t>& allowed_shared() {
   throw Error("cudaErrorInvalidConfiguration",
               "invalid configuration argument: kernel " + kernel + " with " + why);
 }
+
+/// The launches of a host thread, for block_turns().
+struct LaunchNotes {
+  double turns = 0;                // of all launches but the last
+  double blocks = 0, threads = 0;  // of the last one, and of one of its blocks
+  bool fenced = false;             // likewise
+
+  double with_last() const { return fenced ? std::max(turns, blocks / threads) : turns; }
+  void begin(const Launch& l) {
+    const double next = double(l.grid[0]) * l.grid[1] * l.grid[2];
+    const double wide = double(l.block[0]) * l.block[1] * l.block[2];
+    turns = with_last();
+    if (next < blocks) turns = std::max(turns, blocks / std::max(threads, wide));
+    blocks = next;
+    threads = wide;
+    fenced = false;
+  }
+};
+thread_local LaunchNotes launch_notes;
 
 std::string sizes(const unsigned* d) {
   return "(" + std::to_string(d[0]) + "," + std::to_string(d[1]) + "," + std::to_string(d[2]) + ")";
@@ -150,6 +170,9 @@ thread_local const InClusters* in_clusters = nullptr;
 
 }  // namespace
 
+void reset_block_turns() { launch_notes = {}; }
+double block_turns() { return launch_notes.with_last(); }
+
 void launch_clusters(const Launch& what, const unsigned (&size)[3], bool non_portable) {
   const InClusters clusters{&size, non_portable};
   const struct Set {
@@ -175,6 +198,7 @@ void launch(const Launch& l) {
   const std::string kernel = function_name(l.kernel);
   const size_t static_bytes = static_shared_bytes(l.kernel);
   check_launch(l, kernel, static_bytes);
+  launch_notes.begin(l);
   const InClusters* const clusters = std::exchange(in_clusters, nullptr);
   if (clusters != nullptr) check_clusters(l, kernel, *clusters->size, clusters->non_portable);
   const Module* module = module_at(l.kernel);
@@ -227,6 +251,7 @@ void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, uns
 }
 
 void fence(bool whole_device) {
+  if (whole_device) launch_notes.fenced = true;
   if (running->trace != nullptr) running->trace->fence(whole_device);
   // Without a trace the volatile accesses after the fence, by which blocks communicate, go unnoticed.
   if (whole_device && running->trace == nullptr) running->in_turn();

@@ -190,7 +190,12 @@ KLAB_LAB({
                      .tour = true}},
           .check = {{0, 1, 2, 7, 64, 65, 300, 1000}, {0, 1, 50, 999, 5000}, {0, 1, 100, 4097, 9000}, {0, 8}},
           .counted = {65, 900, 900, 0},
-          .traffic = Traffic::read},
+          .traffic = Traffic::read,
+          .beyond = {{65535 * 32 + 33, 50, 100, 0},
+                     {(1 << 16) + 1, 50, 100, 8},
+                     {7, (1 << 20) + 1, 9000, 0},
+                     {7, 50, (1 << 20) + 1, 8},
+                     {5, 2000, 340000, (1 << 16) + 5}}},
          {.op = make_op<VisibleCompact>(),
           .bench = {{.name = "10752 rays, 32 rows",
                      .shape = {10752, 32, 1 << 16, 1 << 15, 0, 8},
@@ -204,8 +209,11 @@ KLAB_LAB({
                     {0, 5, 8, 15, 16, 1 << 30}},
           .counted = {65, 5, 700, 500, 0, 1000},
           .traffic = Traffic::copy,
-          // More rows than 2^8, more rays and samples than 2^16.
-          .beyond = {{7, 300, 900, 800, 0, 1 << 30}, {(1 << 16) + 1, 2, 100000, 90000, 0, 8}}},
+          // More rows than 2^8; more rays and samples than 2^16, also of one ray, and a pass that begins behind as many.
+          .beyond = {{7, 300, 900, 800, 0, 1 << 30},
+                     {(1 << 16) + 1, 2, 100000, 90000, 0, 8},
+                     {5, 2, 2000, 340000, (1 << 16) + 5, 700},
+                     {5, 2, 100000, 90000, 0, 1 << 30}}},
          {.op = make_op<RayWeights>(),
           .bench =
               {{.name = "10752 rays", .shape = {10752, 384, 1 << 17}, .cache = Cache::hot, .tour = true}},

@@ -1,8 +1,25 @@
 #include "reference/layernorm_residual_fwd/layernorm_residual_fwd.h"
 
 #include "reference/layernorm_fwd/moments.h"
+#include "reference/relations.h"
 
 namespace klab {
+namespace {
+
+std::string sum_of_others(const LayernormResidualFwd::Args<float>& x) {
+  for (int64_t i = 0; i < x.shape.n; ++i)
+    for (int64_t j = 0; j < x.shape.c; ++j) {
+      const int64_t k = i * x.shape.c + j;
+      const float want = x.x[k] + x.residual[k], got = x.sum[k];
+      if (got == want || (std::isnan(got) && std::isnan(want))) continue;
+      return value_text("sum", {i, j}, got) + ", " + value_text("x + residual", {i, j}, want);
+    }
+  return "";
+}
+
+const Related<LayernormResidualFwd, sum_of_others> kSums("sums are x + residual, rounded once to nearest");
+
+}  // namespace
 
 void LayernormResidualFwd::arrange(const Args<float>& x, Generator& random) {
   LayernormFwd::arrange({x.shape, x.x, x.gamma, x.beta, x.epsilon, nullptr, nullptr, nullptr}, random);

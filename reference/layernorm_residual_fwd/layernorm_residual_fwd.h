@@ -2,6 +2,8 @@
 //
 //   sum = x + residual        y = layernorm(sum; gamma, beta, epsilon)
 //
+// The sum is rounded once, to nearest: it has the same bits in every variant.
+//
 // It stands between two sublayers of a transformer (before the next one: "pre-norm"). The sum is an output,
 // for it is the residual that the next addition takes. Its own operation and no optional input of
 // layernorm_fwd: with the addition come another output and other compulsory traffic, so that a ladder of the

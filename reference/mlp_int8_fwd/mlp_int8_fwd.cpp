@@ -107,6 +107,15 @@ void MlpInt8Fwd::arrange(const Args<float>& x, Generator& random) {
                 const_cast<float*>(x.factors) + row, float(1 / std::sqrt(double(s.from(l)))), random);
     at += numbers, row += rows;
   }
+  // Sums of the first layer as large as they get: a float holds them no more from some thousand inputs on.
+  constexpr int64_t kMany = 1100;
+  if (!random.widely || s.in < kMany) return;
+  for (int64_t i = 0; i < s.n; ++i) {
+    const auto step = float(1 + random() % 8);
+    for (int64_t c = 0; c < s.in; ++c)
+      const_cast<float*>(x.x)[c * s.n + i] = step * float(127 - random() % 3);
+  }
+  for (int64_t k = 0; k < s.to(0) * s.in; ++k) const_cast<int8_t*>(x.bytes)[k] = int8_t(127 - random() % 3);
 }
 
 }  // namespace klab

@@ -12,10 +12,15 @@ void PlaceSamples::arrange(const Args<float>& x, Generator& random) {
   auto *begin = const_cast<int32_t*>(x.begin), *marched = const_cast<int32_t*>(x.ray_begin);
   // Some rays of the marched batch have no samples here, some have all, and the remaining samples belong to
   // no ray.
+  // Where there is room for it, one ray has more samples than 16 bits count.
+  constexpr int64_t kMany = 1 << 16;
+  const int64_t long_ray = random.widely && s.samples > 2 * kMany && s.marched > 2 * kMany ? s.rays / 2 : -1;
   for (int64_t r = 0; r < s.rays; ++r) {
     const int64_t room = s.marched - marched[r], left = s.samples - begin[r];
-    const int64_t all =
-        std::min<int64_t>(room, int64_t(random() % 3 ? random() % (random.widely ? 700 : 20) : 0));
+    auto drawn = int64_t(random() % 3 ? random() % (random.widely ? 700 : 20) : 0);
+    if (s.first > 700) drawn += s.first;  // the pass begins far into its rays
+    if (r == long_ray) drawn += kMany;
+    const int64_t all = std::min<int64_t>(room, drawn);
     const int64_t usable = std::max<int64_t>(0, all - s.first);
     marched[r + 1] = marched[r] + int32_t(all);
     // A few samples more than there are: padding.

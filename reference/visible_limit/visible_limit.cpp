@@ -19,8 +19,9 @@ void VisibleLimit::arrange(const Args<float>& x, Generator& random) {
   };
   for (int64_t i = 0; i < s.marched; ++i) const_cast<float*>(x.delta)[i] = unit(random) * 0.5F;
   for (int64_t r = 0; r < s.rays; ++r) {
-    const int64_t all =
-        std::min<int64_t>(s.marched - marched[r], int64_t(random() % 3 ? random() % uint64_t(most) : 0));
+    auto drawn = int64_t(random() % 3 ? random() % uint64_t(most) : 0);
+    if (s.first > most) drawn += s.first;  // the pass begins far into its rays
+    const int64_t all = std::min<int64_t>(s.marched - marched[r], drawn);
     const int64_t n = std::min<int64_t>(s.samples - begin[r], std::max<int64_t>(0, all - s.first));
     marched[r + 1] = marched[r] + int32_t(all);
     begin[r + 1] = begin[r] + int32_t(n);

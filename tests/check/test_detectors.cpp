@@ -167,6 +167,13 @@ TEST_F(Detectors, AThreadThatStaysIsNamed) {
         {17});
 }
 
+TEST_F(Detectors, AThreadThatHostCodeOfCudaLeavesIsNamed) {
+  if (!threads_are_watched()) GTEST_SKIP() << "this build does not watch threads";
+  simt::load_module(KLAB_CUDA_MUTANTS, false);
+  simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
+  alone(Detector::host_threads, *find_variant("vector_add.cuda.61_thread_stays"));
+}
+
 TEST_F(Detectors, AFileLeftOpenIsNamed) {
   int opened = 0;
   const Variant v = sum_each([&](const Sum& x) {
@@ -396,6 +403,25 @@ TEST_F(Detectors, SizesBeyondTheUsualAreTried) {
   alone(Detector::beyond_usual, sum_each([](const Sum& x) {
           x.all();
           if (x.n > 2'000'000) x.c[x.n - 1] = 0;
+        }));
+}
+
+TEST_F(Detectors, MoreBlocksThanThreadsAreJoined) {
+  simt::load_module(KLAB_CUDA_MUTANTS, false);
+  simt::load_module(KLAB_CUDA_MUTANTS_TRACED, true);
+  alone(Detector::many_blocks, *find_variant("reduce.cuda.72_one_turn"));
+}
+
+TEST_F(Detectors, OffsetsBeyondTwoGigabytesAreTried) {
+  alone(Detector::far_offsets, calling("compact", [](ShapeView s, std::span<void* const> p) {
+          const auto* base = static_cast<const float*>(p[0]);
+          auto* out = static_cast<float*>(p[1]);
+          for (int64_t i = 0; i < s[0]; ++i)
+            for (int64_t j = 0; j < s[1]; ++j)
+              for (int64_t k = 0; k < s[2]; ++k) {
+                const auto bytes = int32_t(4 * (s[6] + i * s[3] + j * s[4] + k * s[5]));
+                *out++ = base[bytes / 4];
+              }
         }));
 }
 

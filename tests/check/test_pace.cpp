@@ -10,6 +10,7 @@
 #include "harness/core/buffers.h"
 #include "harness/core/fill.h"
 #include "harness/core/registry.h"
+#include "harness/simt/block_turns.h"
 #include "harness/simt/session.h"
 #include "reference/generator.h"
 
@@ -54,12 +55,14 @@ TEST(Pace, OneMeasurementIsTakenForProportional) {
   EXPECT_EQ(work_beyond({}, 40), 0);
 }
 
-double measured_work(const LabOp& op, const Variant& variant, const std::vector<int64_t>& shape) {
+double measured_work(const LabOp& op, const Variant& variant, const std::vector<int64_t>& shape,
+                     int multiprocessors = 1) {
   const auto specs = op.op.tensors(shape);
   Tensors tensors(specs, Tensors::View::variant);
   Generator random(1);
   fill(op.op, shape, specs, tensors.pointers(), Pattern::random, op.huge, random);
-  simt::Session session({.traced = false, .counts = false, .multiprocessors = 1});
+  simt::Session session({.traced = false, .counts = false, .multiprocessors = multiprocessors});
+  simt::reset_block_turns();
   variant.bind(shape, given_to(variant, specs, tensors.pointers()))();
   return double(session.work());
 }
@@ -82,6 +85,44 @@ TEST(Pace, AgreesWithWhatRungsNeed) {
       ++rungs;
     }
   EXPECT_GE(rungs, 8);
+}
+
+TEST(Pace, CountsTheBlocksThatThreadsJoin) {
+  constexpr int64_t kTile = 4096;  // numbers a block of 256 threads
+  const LabOp& op = *find_op("reduce");
+  for (const char* id : {"reduce.cuda.02_two_kernels", "reduce.cuda.03_last_block"}) {
+    const Variant* v = find_variant(id);
+    ASSERT_NE(v, nullptr) << id;
+    measured_work(op, *v, {8 * kTile});
+    EXPECT_DOUBLE_EQ(simt::block_turns(), 8.0 / 256) << id;
+    measured_work(op, *v, {9 * kTile});
+    EXPECT_DOUBLE_EQ(simt::block_turns(), 8.0 / 256) << id << ": one multiprocessor holds eight blocks";
+    measured_work(op, *v, {9 * kTile}, 2);
+    EXPECT_DOUBLE_EQ(simt::block_turns(), 9.0 / 256) << id;
+  }
+  measured_work(*find_op("axpy"), *find_variant("axpy.cuda.01_naive"), {10'000});
+  EXPECT_EQ(simt::block_turns(), 0) << "nothing joins them";
+}
+
+TEST(Pace, FindsASizeAtWhichJoiningThreadsTurn) {
+  const LabOp& op = *find_op("reduce");
+  const std::vector<int64_t> whole = {2'097'153};
+  for (const char* id : {"reduce.cuda.02_two_kernels", "reduce.cuda.03_last_block"}) {
+    const Variant* v = find_variant(id);
+    ASSERT_NE(v, nullptr) << id;
+    PartInputs inputs(op);
+    const std::vector<int64_t> shape = shape_with_many_blocks(op, *v, whole, 1e9, inputs);
+    ASSERT_EQ(shape.size(), 1U) << id;
+    EXPECT_LT(shape[0], whole[0]) << id;
+    measured_work(op, *v, shape, 0);
+    EXPECT_GT(simt::block_turns(), 1) << id;
+    EXPECT_TRUE(shape_with_many_blocks(op, *v, whole, 1e4, inputs).empty()) << id << ": it costs more";
+  }
+  PartInputs inputs(*find_op("axpy"));
+  EXPECT_TRUE(
+      shape_with_many_blocks(*find_op("axpy"), *find_variant("axpy.cuda.01_naive"), whole, 1e9, inputs)
+          .empty())
+      << "nothing joins its blocks";
 }
 
 TEST(Pace, EndsEarlyWhereItIsHopeless) {

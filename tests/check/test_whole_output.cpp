@@ -247,5 +247,12 @@ TEST(Sizes, ExceedTheOrdinaryShapes) {
     }
 }
 
+TEST(Sizes, ExceedTheOrdinaryShapesAsMultiples) {
+  for (const char* name : {"occupancy_choose", "occupancy_bits"}) {
+    const auto shapes = shapes_beyond(*find_op(name), 1);
+    EXPECT_TRUE(std::ranges::any_of(shapes, [](const auto& shape) { return shape[0] > 1 << 16; })) << name;
+  }
+}
+
 }  // namespace
 }  // namespace klab
