@@ -28,7 +28,7 @@ void nothing(const ShFwd::Args<float>&) {}
 std::string never(const ShFwd::Shape& s, const Host&) { return s.n > 100 ? "it takes 100 at most" : ""; }
 const Registrar<ShFwd> few("kernels/sh_fwd/cpu/77_few.cpp", 1, {.run = nothing, .supported = never});
 
-const Registrar<ShFwd> pairs("kernels/sh_fwd/cpu/76_pairs.cpp", 1,
+const Registrar<ShFwd> pairs("kernels/sh_fwd/cpu/76_amx_pairs.cpp", 1,
                              {.run = nothing, .numerics = {.unit = Unit::bf16}});
 
 const uint16_t* seen = nullptr;
@@ -168,13 +168,16 @@ TEST(Plan, TakesTheFasterOfTwoFormatsAndSaysHowLongTheOtherTakes) {
   };
   const Plan floats = choose(3.08, Unit::bf16);
   EXPECT_EQ(floats.variant("sh_fwd")->id, "sh_fwd.cpu.01_naive");
-  EXPECT_TRUE(has(floats.text(), "(measured now); cpu.76_pairs in bf16 takes 1.54 times as long"))
+  EXPECT_TRUE(has(floats.text(), "(measured now); cpu.76_amx_pairs in bf16 takes 1.54 times as long"))
       << floats.text();
   const Plan narrow = choose(0.5, Unit::bf16);
-  EXPECT_EQ(narrow.variant("sh_fwd")->id, "sh_fwd.cpu.76_pairs");
+  EXPECT_EQ(narrow.variant("sh_fwd")->id, "sh_fwd.cpu.76_amx_pairs");
   EXPECT_TRUE(has(narrow.text(), "(measured now); cpu.01_naive in f32 takes 4.00 times as long"))
       << narrow.text();
-  EXPECT_TRUE(has(choose(INFINITY, Unit::bf16).text(), "cpu.76_pairs in bf16 takes many times as long"));
+  // Tiles do eight times the operations of vectors with the same factors.
+  EXPECT_EQ(floats.cost_of("sh_fwd", {.flops = 8}).flops_per_lane, 1);
+  EXPECT_EQ(narrow.cost_of("sh_fwd", {.flops = 8}).flops_per_lane, 16);
+  EXPECT_TRUE(has(choose(INFINITY, Unit::bf16).text(), "cpu.76_amx_pairs in bf16 takes many times as long"));
   const Plan alone = choose(0.5, Unit::f32);
   EXPECT_EQ(alone.variant("sh_fwd")->id, "sh_fwd.cpu.01_naive");
   EXPECT_FALSE(has(alone.text(), "as long")) << alone.text();
