@@ -24,9 +24,10 @@ KLAB_BF16 inline void pair_vectors(const float* even, const float* odd, int64_t 
 #endif
 
 /// Rounds `count` numbers of two channels, those of `even` to the low halves of the words.
-inline void pair_rows(const float* even, const float* odd, int64_t count, uint32_t* to) {
+inline void pair_rows(const float* even, const float* odd, int64_t count, uint32_t* to,
+                      [[maybe_unused]] bool vectors = mlp_bf16::rounds_vectors()) {
 #if defined(__x86_64__)
-  if (mlp_bf16::rounds_vectors()) return pair_vectors(even, odd, count, to);
+  if (vectors) return pair_vectors(even, odd, count, to);
 #endif
   for (int64_t i = 0; i < count; ++i) to[i] = mlp_bf16::word_of(even[i], odd[i]);
 }

@@ -1,6 +1,6 @@
 // Activations of a small network between floats and bfloat16, on any processor: by AVX-512 BF16 (kernels/common/mlp/bf16.h) where there
 // is one, else number by number, with the same results but for denormals. A unit that multiplies tiles needs them around its products,
-// and its model runs where such vectors do not.
+// and its model runs where such vectors do not. `vectors` false takes the second way everywhere, for tests.
 #pragma once
 
 #include <algorithm>
@@ -48,9 +48,10 @@ void store_pair_of_rows(const float* even, const float* odd, int64_t k, const Ti
 }
 
 /// Does what load_tile() does.
-inline void load_rows(const float* x, int64_t rows, int64_t stride, int64_t count, const Tile& to) {
+inline void load_rows(const float* x, int64_t rows, int64_t stride, int64_t count, const Tile& to,
+                      [[maybe_unused]] bool vectors = rounds_vectors()) {
 #if defined(__x86_64__)
-  if (rounds_vectors()) return load_tile(x, rows, stride, count, to);
+  if (vectors) return load_tile(x, rows, stride, count, to);
 #endif
   float row[2][kTile] = {};
   for (int64_t r = 0; r < rows; r += 2) {
@@ -81,12 +82,13 @@ KLAB_BF16 void end_vectors(const float* sums, int64_t rows, int64_t r, const Tar
 
 /// Ends rows [r, r + rows) of a layer, r even: takes their sums [rows][kTile] to where `to` says, as `end` says.
 template <End end>
-void end_rows(const float* sums, int64_t rows, int64_t r, const Target& to) {
+void end_rows(const float* sums, int64_t rows, int64_t r, const Target& to,
+              [[maybe_unused]] bool vectors = rounds_vectors()) {
   if constexpr (end == End::plain) {
     for (int64_t j = 0; j < rows; ++j) std::copy_n(sums + j * kTile, kTile, to.rows + (r + j) * to.stride);
   } else {
 #if defined(__x86_64__)
-    if (rounds_vectors()) return end_vectors<end>(sums, rows, r, to);
+    if (vectors) return end_vectors<end>(sums, rows, r, to);
 #endif
     float row[2][kTile] = {};
     for (int64_t j = 0; j < rows; j += 2) {
@@ -108,18 +110,20 @@ inline void clear_rest(const Tile& tile, int64_t channels) {
 }
 
 /// Computes z = 1/(1 + e^-z) in place, for rows of kTile floats.
-inline void logistic_rows(float* z, int64_t rows, int64_t stride) {
+inline void logistic_rows(float* z, int64_t rows, int64_t stride,
+                          [[maybe_unused]] bool vectors = rounds_vectors()) {
 #if defined(__x86_64__)
-  if (rounds_vectors()) return logistic(z, rows, stride);
+  if (vectors) return logistic(z, rows, stride);
 #endif
   for (int64_t r = 0; r < rows; ++r)
     for (float* at = z + r * stride; at < z + r * stride + kTile; ++at) *at = 1 / (1 + std::exp(-*at));
 }
 
 /// Does what logistic_gradient() does.
-inline void logistic_gradient_rows(const float* z, int64_t count, float* d) {
+inline void logistic_gradient_rows(const float* z, int64_t count, float* d,
+                                   [[maybe_unused]] bool vectors = rounds_vectors()) {
 #if defined(__x86_64__)
-  if (rounds_vectors()) return logistic_gradient(z, count, d);
+  if (vectors) return logistic_gradient(z, count, d);
 #endif
   for (int64_t i = 0; i < count; ++i) {
     const float e = std::exp(-std::clamp(z[i], -87.0F, 87.0F)), y = 1 / (1 + e);
@@ -128,9 +132,10 @@ inline void logistic_gradient_rows(const float* z, int64_t count, float* d) {
 }
 
 /// Does what transpose() does.
-inline void transpose_words(const uint32_t* by_samples, int64_t rows, int64_t pad, uint32_t* t) {
+inline void transpose_words(const uint32_t* by_samples, int64_t rows, int64_t pad, uint32_t* t,
+                            [[maybe_unused]] bool vectors = rounds_vectors()) {
 #if defined(__x86_64__)
-  if (rounds_vectors()) return transpose(by_samples, rows, pad, t);
+  if (vectors) return transpose(by_samples, rows, pad, t);
 #endif
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t i = 0; i < kHalf; ++i) t[i * pad + r] = by_samples[r * kHalf + i];
