@@ -48,6 +48,28 @@ if(KLAB_PEERS)
   find_library(DNNL_LIBRARY dnnl)
 endif()
 
+# A newer oneDNN, version 3, optional: PyPI's onednn-devel-cpu-gomp installs one below the prefix of its Python environment. Peers load
+# it at run time next to the one above, so no header of it is needed. KLAB_ONEDNN3 names its prefix, or the library itself.
+set(KLAB_ONEDNN3 "" CACHE PATH "Prefix of oneDNN 3, or its library; empty: searched in the active Python environment and the system")
+if(KLAB_PEERS)
+  set(KLAB_ONEDNN3_LIBRARY)
+  if(KLAB_ONEDNN3 AND EXISTS "${KLAB_ONEDNN3}" AND NOT IS_DIRECTORY "${KLAB_ONEDNN3}")
+    set(KLAB_ONEDNN3_LIBRARY ${KLAB_ONEDNN3})
+  elseif(KLAB_ONEDNN3)
+    file(GLOB found ${KLAB_ONEDNN3}/libdnnl.so.3 ${KLAB_ONEDNN3}/lib/libdnnl.so.3 ${KLAB_ONEDNN3}/lib64/libdnnl.so.3)
+    if(NOT found)
+      message(FATAL_ERROR "KLAB_ONEDNN3=${KLAB_ONEDNN3}: there is no lib/libdnnl.so.3; name the prefix that oneDNN 3 was installed in, "
+                          "or leave the option out")
+    endif()
+    list(GET found 0 KLAB_ONEDNN3_LIBRARY)
+  else()
+    find_library(KLAB_ONEDNN3_FOUND NAMES libdnnl.so.3 HINTS ENV VIRTUAL_ENV PATH_SUFFIXES lib)
+    if(KLAB_ONEDNN3_FOUND)
+      set(KLAB_ONEDNN3_LIBRARY ${KLAB_ONEDNN3_FOUND})
+    endif()
+  endif()
+endif()
+
 # libkissfft-dev, optional: computes calls of cuFFT in programs (harness/cuda_program/fourier.cpp), which has slower loops.
 find_path(KISSFFT_INCLUDE_DIR kissfft/kissfft.hh)
 
@@ -58,6 +80,9 @@ if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
   target_include_directories(klab_kernel_dependencies SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
   target_link_libraries(klab_kernel_dependencies INTERFACE ${DNNL_LIBRARY})
   target_compile_definitions(klab_kernel_dependencies INTERFACE KLAB_HAVE_ONEDNN=1)
+endif()
+if(KLAB_ONEDNN3_LIBRARY)
+  target_compile_definitions(klab_kernel_dependencies INTERFACE "KLAB_ONEDNN3_LIBRARY=\"${KLAB_ONEDNN3_LIBRARY}\"")
 endif()
 if(OpenBLAS_FOUND)
   target_include_directories(klab_kernel_dependencies SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})

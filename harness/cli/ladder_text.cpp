@@ -12,6 +12,7 @@
 #include "harness/report/wrap.h"
 #include "harness/timing/core_to_core.h"
 #include "harness/timing/others_work.h"
+#include "harness/timing/peer_libraries.h"
 #include "harness/timing/unit_ceilings.h"
 
 namespace klab {
@@ -207,6 +208,12 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
     const double work = narrow ? r.flops : ladder.ceiling_work > 0 ? ladder.ceiling_work : r.bytes;
     const Variant* v = find_variant(r.variant);
     const bool peer = v != nullptr && v->peer, branch = v != nullptr && v->branch();
+    const PeerLibrary library = peer ? peer_library(*v) : PeerLibrary{};
+    const bool held = !library.held_back.empty();
+    if (!library.name.empty())
+      notes += fmt::format("  {} is {}{}{}\n", rung, library.name,
+                           library.kernels.empty() ? "" : " with kernels " + library.kernels,
+                           held ? ": held back, " + library.held_back : "");
     if (branch && v->when.shape != ladder.shape.shape)
       notes += inked(fmt::format("  {} is a branch: it pays at {}, {}\n", rung, size_text(op, v->when.shape),
                                  v->when.because),
@@ -230,7 +237,11 @@ std::string ladder_text(const Ladder& ladder, const std::vector<Row>& rows) {
                                                         : 1,
                                          peer ? Ink::dim : Ink::cyan)};
     if (parents) cells.emplace_back(times_text(r.over_parent));
-    if (peers) cells.emplace_back(r.over_peer ? times_text(r.over_peer) : peer && !refused ? "best" : "");
+    if (peers)
+      cells.emplace_back(r.over_peer        ? times_text(r.over_peer)
+                         : !peer || refused ? ""
+                         : held             ? "held back"
+                                            : "best");
     if (expects)
       cells.push_back(r.verdict.empty() ? Cell("")
                                         : Cell(fmt::format("{}x: {}", three_digits(*r.expected), r.verdict),

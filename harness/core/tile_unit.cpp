@@ -91,8 +91,15 @@ TileUnit tile_unit_from(const TileAnswers& answers) {
   if (answers.error != 0)
     return {.state = State::refused,
             .why = std::string("the system refuses AMX tiles (arch_prctl ARCH_REQ_XCOMP_PERM: ") +
-                   std::strerror(answers.error) +
-                   "): needs Linux 5.16 or later, and a container whose seccomp profile allows the call"};
+                   std::strerror(answers.error) + "): needs " +
+                   (answers.error == ENOSPC  // arch/x86/kernel/fpu/xstate.c
+                        ? "alternate signal stacks that have room for 8 KB more of state"
+                        : "Linux 5.16 or later, and a container whose seccomp profile allows the call")};
+  // Rungs take either format for granted where there are tiles, as processors have both.
+  if (!answers.bf16 || !answers.int8)
+    return {.state = State::refused,
+            .why = std::string("AMX tiles without ") + (answers.bf16 ? "AMX-INT8" : "AMX-BF16") +
+                   ": needs a virtual machine whose host passes on all of AMX"};
   return {.state = State::usable, .bf16 = answers.bf16, .int8 = answers.int8, .why = ""};
 }
 

@@ -63,6 +63,25 @@ std::string sizes_of(std::span<const PlannedCall> calls) {
                                               : fmt::format("{} and {} more", sizes[0], sizes.size() - 1);
 }
 
+const char* name_of(Unit unit) {
+  constexpr const char* kNames[] = {"f64", "f32", "bf16", "f16", "e4m3", "e5m2"};
+  return kNames[int(unit)];
+}
+
+/// Returns the end of the reason for a choice among several formats: how long the fastest variant with factors of another format
+/// takes. Empty where all variants have the same.
+std::string other_format_text(std::span<const Variant* const> variants, std::span<const double> seconds,
+                              size_t best) {
+  const auto unit = [&](size_t i) { return variants[i]->numerics.unit; };
+  size_t other = best;
+  for (size_t i = 0; i < variants.size(); ++i)
+    if (unit(i) != unit(best) && (other == best || seconds[i] < seconds[other])) other = i;
+  if (other == best || !(seconds[best] > 0)) return "";
+  const double times = seconds[other] / seconds[best];
+  return fmt::format("; {}.{} in {} takes {} times as long", variants[other]->backend, variants[other]->rung,
+                     name_of(unit(other)), std::isfinite(times) ? fmt::format("{:.2f}", times) : "many");
+}
+
 }  // namespace
 
 CallTimes::CallTimes(Sources sources) : sources_(std::move(sources)) {
@@ -149,7 +168,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
   const std::vector<PlannedCall> calls = deciding(all);
   const int threads = omp_get_max_threads();
   const auto choose = [&](const Source& source) -> std::optional<Fastest> {
-    Fastest best;
+    std::vector<double> sums;
     for (const Variant* v : variants) {
       double sum = 0;
       for (const PlannedCall& c : calls) {
@@ -157,12 +176,14 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
         if (!seconds) return std::nullopt;
         sum += c.times * *seconds;
       }
-      if (best.variant == nullptr || sum < best.seconds) best = {v, sum, ""};
+      sums.push_back(sum);
     }
-    best.why = variants.size() == 1
-                   ? fmt::format("the only one for {}", sizes_of(calls))
-                   : fmt::format("fastest of {} at {} ({})", variants.size(), sizes_of(calls), source.words);
-    return best;
+    const auto best = size_t(std::ranges::min_element(sums) - sums.begin());
+    return Fastest{variants[best], sums[best],
+                   variants.size() == 1 ? fmt::format("the only one for {}", sizes_of(calls))
+                                        : fmt::format("fastest of {} at {} ({})", variants.size(),
+                                                      sizes_of(calls), source.words) +
+                                              other_format_text(variants, sums, best)};
   };
   if (auto best = choose(recorded_)) return *best;
   if (auto best = choose(before_)) return *best;

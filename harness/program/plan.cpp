@@ -277,7 +277,11 @@ const Plan::Choice& Plan::at(const std::string& op) const {
 }
 
 Cost Plan::cost_of(const std::string& op, Cost cost) const {
-  cost.flops_per_lane = operations_per_lane(at(op).variant->numerics, cost);
+  // TDPBF16PS does 16,384 operations in 16 cycles, where two instructions of 16 lanes and pairs do 128 in one; bytes alike.
+  constexpr double kTilesOverVectors = 8;
+  const Variant& v = *at(op).variant;
+  cost.flops_per_lane = operations_per_lane(v.numerics, cost);
+  if (v.id.find("amx") != std::string::npos) cost.flops_per_lane *= kTilesOverVectors;
   return cost;
 }
 

@@ -10,6 +10,7 @@
 #include "harness/records/json_schema.h"
 #include "harness/simt/gpus.h"
 #include "harness/simt/occupancy.h"
+#include "harness/timing/peer_libraries.h"
 #include "harness/timing/unit_ceilings.h"
 
 namespace klab {
@@ -21,12 +22,17 @@ const Series* timed(const Ladder& ladder, const std::string& variant) {
   return nullptr;
 }
 
+/// Returns the fastest peer: of those whose library knows this processor, or of all where none does.
 const Series* best_peer(const Ladder& ladder) {
   const Series* best = nullptr;
+  bool best_held = false;
   for (const Series& s : ladder.series) {
     const Variant* v = find_variant(s.variant);
     if (v == nullptr || !v->peer || s.seconds.empty()) continue;
-    if (best == nullptr || median(s.seconds) < median(best->seconds)) best = &s;
+    const bool held = !peer_library(*v).held_back.empty();
+    if (best != nullptr && (held != best_held ? held : median(s.seconds) >= median(best->seconds))) continue;
+    best = &s;
+    best_held = held;
   }
   return best;
 }

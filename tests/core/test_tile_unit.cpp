@@ -51,6 +51,27 @@ TEST(TileUnit, NamesTheCallThatWasRefusedAndItsError) {
   }
 }
 
+TEST(TileUnit, NamesSignalStacksThatAreTooSmall) {
+  TileAnswers answers = kAll;
+  answers.error = ENOSPC;
+  const TileUnit unit = tile_unit_from(answers);
+  EXPECT_EQ(unit.state, State::refused);
+  EXPECT_NE(unit.why.find("signal stacks"), std::string::npos) << unit.why;
+  EXPECT_EQ(unit.why.find("seccomp"), std::string::npos) << unit.why;
+}
+
+/// A hypervisor may pass on the tiles and hide a format of their products, whose instruction would end the program.
+TEST(TileUnit, RefusesTilesThatLackAFormat) {
+  for (const bool bf16 : {false, true}) {
+    TileAnswers answers = kAll;
+    (bf16 ? answers.int8 : answers.bf16) = false;
+    const TileUnit unit = tile_unit_from(answers);
+    EXPECT_EQ(unit.state, State::refused);
+    EXPECT_FALSE(unit.bf16 || unit.int8);
+    EXPECT_NE(unit.why.find(bf16 ? "AMX-INT8" : "AMX-BF16"), std::string::npos) << unit.why;
+  }
+}
+
 TEST(TileUnit, ModelMayBeCheckedAndIsNeverTimed) {
   if (tile_unit().state != State::absent) GTEST_SKIP() << "this machine needs no model";
   Variant variant;

@@ -28,6 +28,9 @@ void nothing(const ShFwd::Args<float>&) {}
 std::string never(const ShFwd::Shape& s, const Host&) { return s.n > 100 ? "it takes 100 at most" : ""; }
 const Registrar<ShFwd> few("kernels/sh_fwd/cpu/77_few.cpp", 1, {.run = nothing, .supported = never});
 
+const Registrar<ShFwd> pairs("kernels/sh_fwd/cpu/76_amx_pairs.cpp", 1,
+                             {.run = nothing, .numerics = {.unit = Unit::bf16}});
+
 const uint16_t* seen = nullptr;
 void look(const HashgridFwd::Args<float>& x) { seen = x.table_half; }
 const Registrar<HashgridFwd> blind("kernels/hashgrid_fwd/cpu/77_blind.cpp", 1, {.run = look, .peer = true});
@@ -148,6 +151,36 @@ TEST(Plan, BestTakesFewerBitsOnlyOnRequest) {
   const std::string why = Plan::unavailable(calls, Unit::bf16);
   EXPECT_EQ(why.empty(), can) << why;
   if (!can) EXPECT_TRUE(has(why, "AVX-512 BF16")) << why;
+}
+
+// Rungs of both formats are timed at the program's shape, and the plan names the better one of those that lost.
+TEST(Plan, TakesTheFasterOfTwoFormatsAndSaysHowLongTheOtherTakes) {
+  const std::vector<PlannedCall> calls = {planned<ShFwd>({.n = 5000, .degree = 3}, "5000 samples")};
+  const auto choose = [&](double narrow, Unit precision) {
+    CallTimes times({}, [&](const auto&, const auto& shape, auto variants) {
+      EXPECT_EQ(shape[0], 5000);
+      std::vector<double> seconds;
+      for (const Variant* v : variants)
+        seconds.push_back(v->numerics.unit == Unit::bf16 ? narrow : v->rung == "01_naive" ? 2 : 4);
+      return seconds;
+    });
+    return Plan::named("best", calls, times, "cpu", precision);
+  };
+  const Plan floats = choose(3.08, Unit::bf16);
+  EXPECT_EQ(floats.variant("sh_fwd")->id, "sh_fwd.cpu.01_naive");
+  EXPECT_TRUE(has(floats.text(), "(measured now); cpu.76_amx_pairs in bf16 takes 1.54 times as long"))
+      << floats.text();
+  const Plan narrow = choose(0.5, Unit::bf16);
+  EXPECT_EQ(narrow.variant("sh_fwd")->id, "sh_fwd.cpu.76_amx_pairs");
+  EXPECT_TRUE(has(narrow.text(), "(measured now); cpu.01_naive in f32 takes 4.00 times as long"))
+      << narrow.text();
+  // Tiles do eight times the operations of vectors with the same factors.
+  EXPECT_EQ(floats.cost_of("sh_fwd", {.flops = 8}).flops_per_lane, 1);
+  EXPECT_EQ(narrow.cost_of("sh_fwd", {.flops = 8}).flops_per_lane, 16);
+  EXPECT_TRUE(has(choose(INFINITY, Unit::bf16).text(), "cpu.76_amx_pairs in bf16 takes many times as long"));
+  const Plan alone = choose(0.5, Unit::f32);
+  EXPECT_EQ(alone.variant("sh_fwd")->id, "sh_fwd.cpu.01_naive");
+  EXPECT_FALSE(has(alone.text(), "as long")) << alone.text();
 }
 
 std::vector<CallTime> times_of(const std::vector<PlannedCall>& calls, const std::string& fastest) {

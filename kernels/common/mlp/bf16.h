@@ -66,6 +66,17 @@ struct Tile {
   uint32_t *by_channels = nullptr, *by_samples = nullptr;
 };
 
+/// Operation on a sum before it is stored: relu and gate go to a tile in bfloat16, plain to rows of floats.
+enum class End { plain, relu, gate };
+
+/// Where sums go.
+struct Target {
+  Tile tile;              // End::relu and End::gate
+  Tile gate;              // of End::gate: sums count only where this is positive
+  float* rows = nullptr;  // End::plain: [row][kTile], `stride` floats apart
+  int64_t stride = kTile;
+};
+
 using Ahead = PrefetchRows<kTile>;
 
 #if defined(__x86_64__)
@@ -120,17 +131,6 @@ KLAB_BF16 inline void load_tile(const float* x, int64_t rows, int64_t stride, in
     store_pair<false>(row[0], r + 1 < rows ? row[1] : nullptr, r / 2, to, {});
   }
 }
-
-/// Operation on a sum before it is stored: relu and gate go to a tile in bfloat16, plain to rows of floats.
-enum class End { plain, relu, gate };
-
-/// Where sums go.
-struct Target {
-  Tile tile;              // End::relu and End::gate
-  Tile gate;              // of End::gate: sums count only where this is positive
-  float* rows = nullptr;  // End::plain: [row][kTile], `stride` floats apart
-  int64_t stride = kTile;
-};
 
 /// Rows [r, r + R) of w h, for h of `terms` pairs by channels.
 template <End end, int R>

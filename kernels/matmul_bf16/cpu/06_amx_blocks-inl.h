@@ -1,4 +1,4 @@
-// The part of matmul_bf16.cpu.06_amx_blocks that 07_amx_threads takes over as it is.
+// The part of matmul_bf16.cpu.06_amx_blocks that 07_amx_threads and 08_amx_panels take over as it is.
 
 /// Columns [j, j + 32) of B as pairs (p, p + 1) next to each other, zeros beyond the matrix: 32 words for each pair, 16 pairs for
 /// each product of tiles.
@@ -14,14 +14,18 @@ void pack(const Args& x, int64_t j, uint32_t* to) {
   }
 }
 
-/// Up to 32 rows of C from (i, j) on.
+/// Stores the sums, whose rows are n floats apart, at c.
 template <class Tiles, bool lower, bool right>
-void block(const Args& x, int64_t i, int64_t j, const uint32_t* packed) {
-  sum_block<Tiles, lower, right>(x, i, packed);
-  const int64_t n = x.shape.n;
-  float* c = x.c + i * n + j;
+void store_sums(float* c, int64_t n) {
   Tiles::template store<0>(c, 4 * n);
   if constexpr (right) Tiles::template store<1>(c + kSide, 4 * n);
   if constexpr (lower) Tiles::template store<2>(c + kSide * n, 4 * n);
   if constexpr (lower && right) Tiles::template store<3>(c + kSide * n + kSide, 4 * n);
+}
+
+/// Up to 32 rows of C from (i, j) on.
+template <class Tiles, bool lower, bool right>
+void block(const Args& x, int64_t i, int64_t j, const uint32_t* packed) {
+  sum_block<Tiles, lower, right>(x, i, packed);
+  store_sums<Tiles, lower, right>(x.c + i * x.shape.n + j, x.shape.n);
 }
