@@ -174,6 +174,23 @@ TEST_F(Experiments, GradientsOfAFieldLieAcrossTheBorderOfHalves) {
   EXPECT_EQ(finding(o, "does not overflow"), Finding::held);
   EXPECT_NE(finding(o, "vanish in half precision"), Finding::refuted);
   EXPECT_EQ(curve(o, "smallest f16").points.front().first, -24);
+/// The factors quoted with the three times contradict them, whatever is measured.
+TEST_F(Experiments, QuotedLatenciesContradictTheirFactors) {
+  const Outcome o = run("latencies");
+  EXPECT_EQ(finding(o, "with 0.5, 7 and 200 ns"), Finding::depends);
+  for (const Decided& d : o.decided)
+    if (d.id == "latencies.quoted_factors") {
+      ASSERT_EQ(d.rows.size(), 3U);
+      EXPECT_NEAR(d.rows[0].values[0], 1, 1e-12);
+      EXPECT_NEAR(d.rows[1].values[0], 10.0 / 7, 1e-12);
+      EXPECT_NEAR(d.rows[2].values[0], 2, 1e-12);
+    }
+  // A load that no cache serves takes several times as long as one from the first, on every machine.
+  const auto& random = curve(o, "random order, usual pages").points;
+  EXPECT_GT(random.back().second, 3 * random.front().second);
+  EXPECT_EQ(curve(o, "ascending by 4096 B").points.front().first, 8192) << "two stops at least";
+}
+
   double sum = 0;
   for (const auto& [binade, share] : curve(o, "d_features").points) sum += share;
   EXPECT_NEAR(sum, 1, 1e-9);
