@@ -70,3 +70,6 @@ TEST(CompositingClaims, RungsAgree) {
 
 }  // namespace
 }  // namespace klab::learning
+  EXPECT_EQ(claims.finding("staged in shared memory"), Finding::held)
+      << "whole lines in place of a sector a lane";
+  EXPECT_EQ(claims.finding("cost nothing visible"), Finding::held);
