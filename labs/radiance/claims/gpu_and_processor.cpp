@@ -29,7 +29,7 @@ const GpuClaimRegistrar registrar(
                "vector_add.cpu.04_streaming_stores"),
      ten_times("vector_add_copied", "adds vectors of the host, copies included,",
                "host_vector_add.cuda.03_two_streams", "vector_add.cpu.04_streaming_stores"),
-     ten_times("softmax", "takes a softmax", "softmax_xent_fwd.cuda.06_vectorized",
+     ten_times("softmax", "takes a softmax", "softmax_xent_fwd.cuda.03_warp_shuffle",
                "softmax_xent_fwd.cpu.05_threads"),
      ten_times("layernorm", "normalizes rows", "layernorm_fwd.cuda.04_kept",
                "layernorm_fwd.cpu.05_streaming"),
