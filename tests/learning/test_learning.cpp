@@ -171,36 +171,6 @@ TEST(Loader, ShowsEveryExampleOnceAnEpochWhetherPrefetchedOrNot) {
       has(complaint([&] { Loader(e, {.batch = 41}, 0, 1); }), "--batch 41 is larger than the set of 40"));
 }
 
-TEST(Loader, MakesTheSameBatchesWithAnyDepthAndNumberOfWorkers) {
-  const Examples e = make_glyphs(50, 4);
-  const auto warped = [&](bool prefetch, int64_t ahead, int64_t workers) {
-    Loader loader(e,
-                  {.batch = 8,
-                   .seed = 3,
-                   .degrees = 10,
-                   .scale = 0.1,
-                   .shift = 2,
-                   .prefetch = prefetch,
-                   .ahead = ahead,
-                   .workers = workers},
-                  0.1, 0.5);
-    std::vector<float> seen;
-    for (const int64_t step : {0, 1, 2, 3, 4, 5, 6, 12, 13, 2, 3, 3, 11})
-      for (const float v : loader.at(step).values) seen.push_back(v);
-    return seen;
-  };
-  const std::vector<float> plain = warped(false, 1, 1);
-  for (const auto& [ahead, workers] : {std::pair<int64_t, int64_t>(1, 1), {2, 1}, {3, 2}, {4, 4}, {9, 3}})
-    EXPECT_TRUE(warped(true, ahead, workers) == plain) << ahead << " ahead by " << workers;
-  const auto refused = [&](int64_t ahead, int64_t workers) {
-    EXPECT_TRUE(has(complaint([&] { warped(true, ahead, workers); }), "--workers"))
-        << ahead << " by " << workers;
-  };
-  refused(2, 3);
-  refused(0, 1);
-  refused(1, 0);
-}
-
 Plan naive_plan(const std::vector<PlannedCall>& calls) {
   CallTimes none(std::vector<CallTime>{});
   return Plan::named("naive", calls, none);
