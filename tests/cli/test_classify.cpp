@@ -311,7 +311,7 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
         "--clip 1",       "--schedule linear", "--precision f16", "--loss-scale dynamic",
         "--accumulate 2", "--recompute 2",     "--plain",         "--no-prefetch",
         "--train 9",      "--ladder",          "--out x",         "--resume x",
-        "--beta1 0.8"})
+        "--beta1 0.8",    "--ahead 2",         "--workers 2"})
     for (const char* what : {"a.png", "--evaluate glyphs"})
       refused(predict + option + " " + what,
               {option.substr(0, option.find(' ')) + " has no effect", "leave it out"});
@@ -319,6 +319,9 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
   refused("--predict-batch 4 glyphs", {"--predict-batch", "--predict RUN"});
   refused("--csv glyphs", {"--csv", "--predict RUN"});
   refused("glyphs --model mlp --network 10", {"--network", "--model", "leave one of them out"});
+  refused("glyphs --no-prefetch --ahead 2", {"--no-prefetch", "--ahead", "leave one out"});
+  refused("glyphs --train 40 --test 20 --batch 8 --ahead 2 --workers 3",
+          {"--workers 3", "--ahead 2", "fewer workers"});
 }
 
 TEST_F(Classify, TrainsANetworkOfOnesOwnWithTheSettingsOfItsFile) {

@@ -182,6 +182,30 @@ TEST(VolumeRendering, RaysOfEveryLengthAtEveryPlace) {
   }
 }
 
+/// Rungs that change the order of work, and no number, give the bits of the serial loop. One that loses them changes more than it
+/// says.
+TEST(VolumeRendering, RungsThatOnlyReorderKeepEveryBit) {
+  const std::vector<int> lengths = lengths_of_every_kind();
+  const auto by = [&](const char* name) {
+    const Variant* v = find_variant(name);
+    EXPECT_NE(v, nullptr) << name;
+    ManyRays x(lengths);
+    if (v != nullptr) x.run(*v);
+    return x;
+  };
+  const ManyRays serial = by("composite_fwd.cpu.01_serial");
+  for (const char* name : {"composite_fwd.cpu.13_alpha_ahead", "composite_fwd.cpu.15_unrolled"}) {
+    const ManyRays other = by(name);
+    EXPECT_EQ(other.color, serial.color) << name;
+    EXPECT_EQ(other.opacity, serial.opacity) << name;
+    EXPECT_EQ(other.depth, serial.depth) << name;
+  }
+  const ManyRays logs = by("composite_fwd.cpu.16_log_sum"),
+                 fast = by("composite_fwd.cpu.12_fast_exponential");
+  EXPECT_NE(logs.color, serial.color);
+  EXPECT_NE(fast.color, serial.color);
+}
+
 TEST(VolumeRendering, ANanStaysInItsRay) {
   const std::vector<int> lengths = lengths_of_every_kind();
   for (const Variant* v : variants_of("composite_fwd")) {

@@ -109,7 +109,9 @@ TEST_F(Experiments, QuadraticKnowsItsAnswer) {
 }
 
 TEST_F(Experiments, DropoutAndAccumulationFollowTheirFormulas) {
-  EXPECT_EQ(run("dropout").decided.front().finding, Finding::held);
+  const Outcome dropout = run("dropout");
+  EXPECT_EQ(finding(dropout, "keeps the mean"), Finding::held);
+  EXPECT_EQ(finding(dropout, "samples networks"), Finding::depends);  // not behind a function that bends
   const Outcome o = run("accumulation");
   EXPECT_EQ(finding(o, "two half batches"), Finding::depends);  // batch normalization is the exception
   EXPECT_EQ(finding(o, "vanishing"), Finding::refuted);
@@ -139,6 +141,28 @@ TEST_F(Experiments, SharedWeightsAreCounted) {
   EXPECT_EQ(o.rows.back()[2], "4294967296");
 }
 
+TEST_F(Experiments, RandomFeaturesOfTwoKindsAreComparedWithLearnedOnes) {
+  const Outcome o = run("features");
+  ASSERT_EQ(o.curves.size(), 3U);
+  for (const Curve& c : o.curves) {
+    ASSERT_EQ(c.points.size(), 4U) << c.name;
+    EXPECT_GT(c.points.back().second, c.points.front().second)
+        << c.name << ": more features are worth nothing";
+  }
+  EXPECT_GT(curve(o, "random Fourier").points.back().second, 90);
+}
+
+TEST_F(Experiments, LayerNormEvensWhatItsNetworksComputeAndLeavesTheirWeights) {
+  const Outcome o = run("norms");
+  EXPECT_NE(finding(o, "sizes of activations"), Finding::refuted);
+  EXPECT_EQ(finding(o, "sizes of weights"), Finding::held);
+  for (const Decided& d : o.decided) {
+    if (d.id != "norms.activations") continue;
+    ASSERT_EQ(d.rows.size(), 2U);
+    EXPECT_NEAR(d.rows[0].values[0], 1, 0.01) << "LayerNorm divides the first factors out";
+  }
+}
+
 TEST_F(Experiments, HalvesHaveFewerParameters) {
   const Outcome o = run("halves");
   EXPECT_EQ(finding(o, "doubles its parameters"), Finding::refuted);
@@ -148,6 +172,23 @@ TEST_F(Experiments, HalvesHaveFewerParameters) {
   EXPECT_EQ(o.rows[0][1], std::to_string(count(512)));
   EXPECT_EQ(o.rows[1][1], std::to_string(2 * count(256)));
   EXPECT_EQ(o.rows[2][1], std::to_string(2 * count(512)));
+}
+
+/// The factors quoted with the three times contradict them, whatever is measured.
+TEST_F(Experiments, QuotedLatenciesContradictTheirFactors) {
+  const Outcome o = run("latencies");
+  EXPECT_EQ(finding(o, "with 0.5, 7 and 200 ns"), Finding::depends);
+  for (const Decided& d : o.decided)
+    if (d.id == "latencies.quoted_factors") {
+      ASSERT_EQ(d.rows.size(), 3U);
+      EXPECT_NEAR(d.rows[0].values[0], 1, 1e-12);
+      EXPECT_NEAR(d.rows[1].values[0], 10.0 / 7, 1e-12);
+      EXPECT_NEAR(d.rows[2].values[0], 2, 1e-12);
+    }
+  // A load that no cache serves takes several times as long as one from the first, on every machine.
+  const auto& random = curve(o, "random order, usual pages").points;
+  EXPECT_GT(random.back().second, 3 * random.front().second);
+  EXPECT_EQ(curve(o, "ascending by 4096 B").points.front().first, 8192) << "two stops at least";
 }
 
 TEST_F(Experiments, WeightsMoveAndKeepTheirInitialOrder) {

@@ -166,6 +166,7 @@ TEST(Loader, ShowsEveryExampleOnceAnEpochWhetherPrefetchedOrNot) {
   EXPECT_EQ(std::set<float>(first.begin(), first.end()).size(), 40U);
   EXPECT_NE(first, second);
   EXPECT_EQ(ahead.at(0).values[0], first[0]);  // back to the beginning
+  EXPECT_EQ(ahead.at(0).values[0], first[0]);  // and the same step once more
   EXPECT_TRUE(
       has(complaint([&] { Loader(e, {.batch = 41}, 0, 1); }), "--batch 41 is larger than the set of 40"));
 }

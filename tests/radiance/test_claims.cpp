@@ -63,9 +63,31 @@ TEST(RenderingClaims, CertainClaimsAreDecided) {
 
 TEST(HotEntryClaims, DecideOneClaim) { EXPECT_EQ(Claims("hot_entries").out.decided.size(), 1U); }
 
+TEST(MemoryErrorClaims, AManagerTrainsWhereverTheWholeFitsAndInMoreBudgets) {
+  const Claims claims("memory_errors");
+  EXPECT_EQ(claims.finding("fewer out-of-memory errors"), Finding::held);
+  ASSERT_EQ(claims.out.rows.size(), 20U);
+  EXPECT_EQ(claims.out.rows.back()[2], "trains");
+  for (const auto& row : claims.out.rows)
+    EXPECT_TRUE(row[2] == "too little" || row[3] == "trains") << row[0] << " is enough for the whole";
+}
+
+TEST(TableGrowthClaims, ATableThatGrowsHasMoreEntriesAtEachStepShown) {
+  const Claims claims("table_growth");
+  claims.finding("converges faster");
+  ASSERT_EQ(claims.out.rows.size(), 8U);
+  const auto entries = [&](size_t row) { return std::stoll(claims.out.rows[row][2]); };
+  for (size_t row = 1; row < 4; ++row) EXPECT_EQ(entries(row), entries(0)) << "the fixed table changed";
+  for (size_t row = 5; row < 8; ++row) EXPECT_GE(entries(row), entries(row - 1));
+  EXPECT_LT(entries(4), entries(0)) << "it does not start small";
+}
+
 TEST(CompositingClaims, RungsAgree) {
   const Claims claims("compositing");
   for (const auto& row : claims.out.rows) EXPECT_LT(std::stod(row.back()), 1e-3) << row.front();
+  EXPECT_EQ(claims.finding("staged in shared memory"), Finding::held)
+      << "whole lines in place of a sector a lane";
+  EXPECT_EQ(claims.finding("cost nothing visible"), Finding::held);
 }
 
 }  // namespace

@@ -127,6 +127,17 @@ TEST(ClaimsOnRecord, OfAGpuComeFromItsRows) {
       EXPECT_TRUE(row.values[0] <= row.values[1] && row.values[1] <= row.values[2]) << s.claim.id;
     }
   }
+  // A claim about a processor has the processors in its conditions; copies are what makes the difference.
+  double alone = 0, copied = 0;
+  for (const Standing& s : recorded()) {
+    if (s.claim.slower.find(".cpu.") == std::string::npos) continue;
+    ASSERT_TRUE(s.entry) << s.claim.id;
+    EXPECT_NE(s.entry->rows.front().condition.find(" threads of "), std::string::npos) << s.claim.id;
+    if (s.claim.id == "gpu_and_processor.vector_add") alone = s.entry->low();
+    if (s.claim.id == "gpu_and_processor.vector_add_copied") copied = s.entry->high();
+  }
+  EXPECT_GT(alone, copied);
+  EXPECT_GT(copied, 0);
   Claim none{.id = "gpu.none",
              .said = "",
              .source = "post",

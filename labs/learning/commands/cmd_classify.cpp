@@ -60,10 +60,10 @@ void refuse_without_effect(const CLI::App& app, const Values& v) {
 
 /// Takes layers and settings from --network; a setting on the command line goes before the file's.
 void read_network(CLI::App& app, Values& v) {
-  static constexpr std::array<std::string_view, 17> kSettings = {
-      "optimizer", "rate",      "beta1",      "beta2",       "epsilon",    "decay",
-      "clip",      "schedule",  "epochs",     "batch",       "accumulate", "recompute",
-      "init",      "precision", "loss-scale", "scale-start", "scale-after"};
+  static constexpr std::array<std::string_view, 19> kSettings = {
+      "optimizer",  "rate",        "beta1",       "beta2",      "epsilon",   "decay", "clip",
+      "schedule",   "epochs",      "batch",       "accumulate", "recompute", "init",  "precision",
+      "loss-scale", "scale-start", "scale-after", "ahead",      "workers"};
   const learning::NetworkFile file = learning::network_line(v.network);
   v.o.trainer.model = file.line;
   for (const auto& [key, value] : file.settings) {
@@ -118,6 +118,10 @@ int run(CLI::App& app, Values& v) {
   if (!v.network.empty() && !learning::is_network_line(v.o.trainer.model))
     throw std::invalid_argument("--network: \"" + v.o.trainer.model +
                                 "\" is no list of layers, as \"conv 6 5, pool, 120, 84, 10\"");
+  for (const char* option : {"--ahead", "--workers"})
+    if (!v.o.trainer.loader.prefetch && given(app, option))
+      throw std::invalid_argument(
+          fmt::format("--no-prefetch makes no batch ahead, so {} has no effect: leave one out", option));
   v.o.trainer.seed = settings().seed;
   auto& t = v.o.trainer;
   t.precision = learning::precision_of(v.precision);
@@ -197,6 +201,10 @@ KLAB_COMMAND(
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not during the one before");
+       constexpr Range kAhead{1, 64};
+       add_number(app, "--ahead", t.loader.ahead, kAhead, "batches made while a step uses one (default 1)");
+       add_number(app, "--workers", t.loader.workers, kAhead,
+                  "threads that make them at a time, at most one a batch (default 1)");
        add_number(app, "--train", v->o.train, range::examples,
                   "learn from this number of examples, the first");
        add_number(app, "--test", v->o.test, range::examples, "test with this number of examples, the first");

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/program/random.h"
 
@@ -44,37 +46,50 @@ Loader::Loader(const Examples& examples, const LoaderSettings& settings, double 
       settings_(settings),
       mean_(float(mean)),
       deviation_(float(deviation)),
-      order_(size_t(examples.count())) {
+      slots_(size_t(settings.prefetch ? settings.ahead + 1 : 1)) {
   if (settings.batch < 1 || settings.batch > examples.count())
     throw std::invalid_argument(
         fmt::format("--batch {} is larger than the set of {} examples: take at most that many",
                     settings.batch, examples.count()));
-  for (Batch& b : batches_) {
-    b.values = Array<float>(settings.batch * volume(examples.dims));
-    b.labels = Array<int32_t>(settings.batch);
+  if (settings.prefetch && (settings.ahead < 1 || settings.workers < 1 || settings.workers > settings.ahead))
+    throw std::invalid_argument(fmt::format(
+        "--workers {} prepare at most --ahead {} batches at a time: take as many batches ahead, or fewer "
+        "workers",
+        settings.workers, settings.ahead));
+  for (Slot& s : slots_) {
+    s.batch.values = Array<float>(settings.batch * volume(examples.dims));
+    s.batch.labels = Array<int32_t>(settings.batch);
   }
 }
 
 Loader::~Loader() {
-  if (making_.valid()) making_.wait();
+  for (const Slot& s : slots_)
+    if (s.made.valid()) s.made.wait();
+}
+
+Loader::Order Loader::order_of(int64_t epoch) {
+  const std::lock_guard<std::mutex> lock(order_mutex_);
+  if (ordered_ == epoch) return order_;
+  std::vector<int64_t> order(size_t(examples_.count()));
+  std::iota(order.begin(), order.end(), 0);
+  const Draws draws(settings_.seed, uint64_t(epoch), 310);
+  for (int64_t i = examples_.count() - 1; settings_.shuffle && i > 0; --i)  // Fisher-Yates shuffle
+    std::swap(order[size_t(i)], order[size_t(draws.below(uint64_t(i), i + 1))]);
+  order_ = std::make_shared<const std::vector<int64_t>>(std::move(order));
+  ordered_ = epoch;
+  return order_;
 }
 
 void Loader::make(int64_t step, Batch& batch) {
   const int64_t epoch = step / steps_per_epoch(), first = step % steps_per_epoch() * settings_.batch;
-  if (ordered_ != epoch) {
-    std::iota(order_.begin(), order_.end(), 0);
-    const Draws draws(settings_.seed, uint64_t(epoch), 310);
-    for (int64_t i = examples_.count() - 1; settings_.shuffle && i > 0; --i)  // Fisher-Yates shuffle
-      std::swap(order_[size_t(i)], order_[size_t(draws.below(uint64_t(i), i + 1))]);
-    ordered_ = epoch;
-  }
+  const Order order = order_of(epoch);
   const int64_t size = volume(examples_.dims);
   const bool warps =
       examples_.images() && (settings_.degrees > 0 || settings_.scale > 0 || settings_.shift > 0);
   // While a step runs, its ops use all threads, so one more is enough here. Before the step, use all of them.
 #pragma omp parallel for schedule(static) if (!settings_.prefetch && warps)
   for (int64_t i = 0; i < settings_.batch; ++i) {
-    const int64_t example = order_[size_t(first + i)];
+    const int64_t example = (*order)[size_t(first + i)];
     const float* from = examples_.values.data() + example * size;
     float* to = batch.values.data() + i * size;
     if (warps)
@@ -87,17 +102,32 @@ void Loader::make(int64_t step, Batch& batch) {
   }
 }
 
+void Loader::prepare(int64_t step) {
+  Slot& slot = slot_of(step);
+  if (slot.step == step) return;
+  if (slot.made.valid()) slot.made.wait();
+  slot.step = step;
+  // A batch waits for the one that is `workers` steps earlier, so that no more than that many are made at a time.
+  const Slot& before = slot_of(std::max<int64_t>(0, step - settings_.workers));
+  std::shared_future<void> turn =
+      before.step == step - settings_.workers ? before.made : std::shared_future<void>();
+  slot.made = std::async(std::launch::async, [this, step, &slot, turn = std::move(turn)]() mutable {
+                if (turn.valid()) turn.wait();
+                turn = {};  // otherwise each batch would keep all that were made before it
+                make(step, slot.batch);
+              }).share();
+}
+
 const Batch& Loader::at(int64_t step) {
-  if (making_.valid()) making_.get();
-  current_ = 1 - current_;
-  if (ahead_ != step) make(step, batches_[current_]);
-  ahead_ = -1;
-  if (settings_.prefetch) {
-    ahead_ = step + 1;
-    making_ = std::async(std::launch::async,
-                         [this, next = ahead_, into = 1 - current_] { make(next, batches_[into]); });
+  Slot& now = slot_of(step);
+  if (now.made.valid()) now.made.wait();
+  if (now.step != step) {
+    make(step, now.batch);
+    now.step = step;
+    now.made = {};
   }
-  return batches_[current_];
+  for (int64_t next = step + 1; next < step + int64_t(slots_.size()); ++next) prepare(next);
+  return now.batch;
 }
 
 Scale scale_of(const Examples& e) {

@@ -1,7 +1,9 @@
-// Batches of a data set: shuffled, augmented, and prepared while the previous one is used.
+// Batches of a data set: shuffled, augmented, and prepared while previous ones are used.
 #pragma once
 
 #include <future>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "harness/program/memory.h"
@@ -15,7 +17,9 @@ struct LoaderSettings {
   bool shuffle = true;
   /// Largest augmentation of images: rotation in degrees, relative scale, and shift in pixels.
   double degrees = 0, scale = 0, shift = 0;
-  bool prefetch = true;  // prepare the next batch on another thread
+  bool prefetch = true;  // prepare batches on other threads
+  int64_t ahead = 1;     // this many, while a step uses one
+  int64_t workers = 1;   // of them at a time, at most
 };
 
 struct Batch {
@@ -27,8 +31,8 @@ struct Batch {
 /// one.
 class Loader {
  public:
-  /// Throws std::invalid_argument for a batch that is larger than the set. `mean` and `deviation` normalize
-  /// every number.
+  /// Throws std::invalid_argument for a batch that is larger than the set, and for more workers than batches ahead. `mean` and
+  /// `deviation` normalize every number.
   Loader(const Examples& examples, const LoaderSettings& settings, double mean, double deviation);
   ~Loader();
 
@@ -38,17 +42,26 @@ class Loader {
   const Batch& at(int64_t step);
 
  private:
+  using Order = std::shared_ptr<const std::vector<int64_t>>;
+  /// A place for a batch. It belongs to `step` from the moment on that a thread begins to make it.
+  struct Slot {
+    Batch batch;
+    int64_t step = -1;
+    std::shared_future<void> made;  // invalid: made by the caller's thread
+  };
+  Slot& slot_of(int64_t step) { return slots_[size_t(step) % slots_.size()]; }
+  /// Returns the order of the examples in that epoch. Threads that need the same epoch share it.
+  Order order_of(int64_t epoch);
   void make(int64_t step, Batch& batch);
+  void prepare(int64_t step);
 
   const Examples& examples_;
   LoaderSettings settings_;
   float mean_, deviation_;
-  std::vector<int64_t> order_;  // order of the examples in epoch `ordered_`
+  std::vector<Slot> slots_;  // one for the batch in use and one for each ahead
+  std::mutex order_mutex_;
+  Order order_;  // of epoch `ordered_`
   int64_t ordered_ = -1;
-  Batch batches_[2];
-  int current_ = 0;
-  int64_t ahead_ = -1;  // step whose batch is being prepared in the other buffer
-  std::future<void> making_;
 };
 
 /// Mean and standard deviation of all numbers, for images; 0 and 1 for points.

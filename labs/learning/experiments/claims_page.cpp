@@ -62,8 +62,9 @@ std::string how_text(const Standing& s) {
   if (!s.entry) return "";
   const ClaimEntry& e = *s.entry;
   if (s.claim.kind == ClaimKind::gpu)
-    return fmt::format("{} size{}, times of [{}](../{})", e.rows.size(), e.rows.size() == 1 ? "" : "s",
-                       s.processor, e.rows_of);
+    return fmt::format("{} {}{}, times of [{}](../{})", e.rows.size(),
+                       s.claim.slower.find(".cpu.") == std::string::npos ? "size" : "processor",
+                       e.rows.size() == 1 ? "" : "s", s.processor, e.rows_of);
   return fmt::format("{}, {}, {}",
                      s.claim.kind == ClaimKind::exact ? "exact" : fmt::format("{} seeds", e.seeds.size()),
                      s.processor, e.date);

@@ -43,6 +43,42 @@ std::string gpu_of(const fs::path& root, const std::string& machine) {
                                                                           : machine;
 }
 
+/// The recorded tour of a processor.
+struct Tour {
+  std::string processor;
+  Recording recording;
+};
+
+/// Returns the tours of all machines, by fingerprint. Throws RowsError.
+std::vector<Tour> recorded_tours(const fs::path& root) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& folder : fs::directory_iterator(root / "reports" / "recorded", error))
+    if (const fs::path file = folder.path() / "run.csv"; fs::exists(file)) files.push_back(file);
+  std::ranges::sort(files);
+  std::vector<Tour> tours;
+  for (const fs::path& file : files) {
+    const nlohmann::json j = read_json_file(file.parent_path() / "machine.json");
+    tours.push_back({j.at("machine").at("processor").get<std::string>(), read_csv(file.string(), true)});
+  }
+  return tours;
+}
+
+/// Adds a row for each tour that has timed the claim's slower rung, one of a processor, at the size of a GPU's row. Both were timed
+/// on machines of their own, so the interval is that of the two intervals.
+void compare_with_processors(ClaimEntry& entry, const Row& gpu, const std::vector<Tour>& tours) {
+  for (const Tour& tour : tours)
+    for (const Row& r : tour.recording.rows) {
+      if (r.variant != entry.claim.slower || r.shape != gpu.shape || r.seconds.empty()) continue;
+      const std::string condition =
+          fmt::format("{}, {} threads of {} with {}", r.shape, r.threads, tour.processor, r.instruction_set);
+      if (std::ranges::find(entry.rows, condition, &ClaimRow::condition) != entry.rows.end()) continue;
+      entry.rows.push_back(
+          {condition,
+           {r.time.low / gpu.time.high, r.time.value / gpu.time.value, r.time.high / gpu.time.low}});
+    }
+}
+
 /// Returns whether both claims are measured and decided alike.
 bool same_measurement(const Claim& a, const Claim& b) {
   return a.rule == b.rule && a.metric == b.metric && a.kind == b.kind && a.on == b.on &&
@@ -172,6 +208,8 @@ std::optional<ClaimEntry> from_gpu_rows(const Claim& claim, const fs::path& root
   for (const auto& folder : fs::directory_iterator(root / "reports" / "recorded", error))
     if (fs::exists(folder.path() / "gpu_rows.csv")) machines.push_back(folder.path());
   std::ranges::sort(machines);
+  const bool processor = claim.slower.find(".cpu.") != std::string::npos;
+  const std::vector<Tour> tours = processor ? recorded_tours(root) : std::vector<Tour>();
   for (const fs::path& machine : machines) {
     std::vector<fs::path> files;
     for (const auto& file : fs::directory_iterator(machine))
@@ -185,15 +223,18 @@ std::optional<ClaimEntry> from_gpu_rows(const Claim& claim, const fs::path& root
       const Recording recording = read_csv(file.string(), true);
       for (const Row& fast : recording.rows) {
         if (fast.variant != claim.faster || fast.seconds.empty()) continue;
+        const size_t before = entry.rows.size();
+        if (processor) compare_with_processors(entry, fast, tours);
         const auto slow = std::ranges::find_if(recording.rows, [&](const Row& r) {
           return r.variant == claim.slower && r.shape == fast.shape && r.session == fast.session &&
                  r.seconds.size() == fast.seconds.size();
         });
-        if (slow == recording.rows.end() ||
-            std::ranges::find(entry.rows, fast.shape, &ClaimRow::condition) != entry.rows.end())
-          continue;
-        const Estimate ratio = ratio_interval(slow->seconds, fast.seconds);
-        entry.rows.push_back({fast.shape, {ratio.low, ratio.value, ratio.high}});
+        if (slow != recording.rows.end() &&
+            std::ranges::find(entry.rows, fast.shape, &ClaimRow::condition) == entry.rows.end()) {
+          const Estimate ratio = ratio_interval(slow->seconds, fast.seconds);
+          entry.rows.push_back({fast.shape, {ratio.low, ratio.value, ratio.high}});
+        }
+        if (entry.rows.size() == before) continue;
         entry.machine = machine.filename().string();
         entry.commit = fast.commit;
         entry.rows_of = fs::relative(machine, root).string();

@@ -45,8 +45,9 @@ void add_run(ClaimRecord& record, const Piece& piece, const Outcome& outcome, co
 /// Runs a piece and adds it; returns the processor time in seconds. `date` is today's.
 double run_piece(ClaimRecord& record, const Piece& piece);
 
-/// Decides a claim by the recorded times of both rungs, at every size that one machine has timed. Returns nullopt if there are
-/// none. Throws RowsError for a record that cannot be read.
+/// Decides a claim by the recorded times of both rungs, at every size that one machine has timed. A slower rung that is one of a
+/// processor is looked for in the recorded tours of all machines. Returns nullopt if there are no times. Throws RowsError for a record
+/// that cannot be read.
 std::optional<ClaimEntry> from_gpu_rows(const Claim& claim, const std::filesystem::path& root);
 
 /// Returns whether a rung stands in reports/gpu_queue.csv.
