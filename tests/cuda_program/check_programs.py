@@ -20,7 +20,6 @@ import tempfile
 # Faults that the executor does not see, by the idiom that has them and their mark: why.
 UNSEEN = {
     ("lock_around_a_sum", "acquire"): "a fence behind the atomic that acquires is not required (docs/host-and-gpu.md)",
-    ("sum_that_begins_at_zero", "use"): "arithmetic with a variable that was never set (docs/cuda-programs.md)",
 }
 
 

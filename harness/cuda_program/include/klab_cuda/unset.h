@@ -14,10 +14,12 @@ template <unsigned n>
 struct UnsetWords {
   uint32_t word[n];
 };
-template <unsigned n>
+/// `doubles`: the words are those of doubles, which are signaling NaNs too.
+template <unsigned n, bool doubles = false>
 constexpr UnsetWords<n> unset_words() {
   UnsetWords<n> all{};
-  for (unsigned k = 0; k < n; ++k) all.word[k] = simt::kUnsetWord;
+  for (unsigned k = 0; k < n; ++k)
+    all.word[k] = doubles && k % 2 == 1 ? simt::kComputedWord : simt::kUnsetWord;
   return all;
 }
 
@@ -77,7 +79,8 @@ KLAB_SIMT_INLINE void unset(T& v) {
       }
     } else if constexpr (is_made_of_words<T>) {
       // A constant of the same type: the compiler splits the assignment by members.
-      static constexpr Held<T> all = __builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4>());
+      constexpr bool doubles = std::is_same_v<E, double>;
+      static constexpr Held<T> all = __builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4, doubles>());
       if constexpr (std::is_array_v<T>)
         reinterpret_cast<Held<T>&>(v) = all;
       else
