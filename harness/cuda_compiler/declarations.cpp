@@ -43,12 +43,13 @@ size_t behind_arguments(const Source& s, size_t i, size_t end) {
 
 }  // namespace
 
-void rewrite_declaration(Source& s, size_t head, size_t end) {
+std::vector<size_t> rewrite_declaration(Source& s, size_t head, size_t end) {
   std::string fills;
+  std::vector<size_t> names;
   bool in_type = true;
   for (size_t k = head; k < end;) {
     if (s.is(k, "alignas") || s.is(k, "__align__") || s.is(k, "__attribute__")) {
-      if (!in_type || !s.is(k + 1, "(")) return;
+      if (!in_type || !s.is(k + 1, "(")) return {};
       k = s.close_of(k + 1) + 1;
       continue;
     }
@@ -57,30 +58,32 @@ void rewrite_declaration(Source& s, size_t head, size_t end) {
       continue;
     }
     if (in_type && s.is(k, "<")) {
-      if (k == head || !s[k - 1].word()) return;
+      if (k == head || !s[k - 1].word()) return {};
       k = behind_arguments(s, k, end);
-      if (k == Source::kNone) return;
+      if (k == Source::kNone) return {};
       continue;
     }
-    if (!s[k].word() || !s[k].ours || is_one_of(kOthers, s[k].text)) return;
+    if (!s[k].word() || !s[k].ours || is_one_of(kOthers, s[k].text)) return {};
     const bool is_name = k + 1 == end || s.is(k + 1, ",") || s.is(k + 1, "[");
     if (!is_name) {
-      if (!in_type) return;
+      if (!in_type) return {};
       ++k;
       continue;
     }
     const bool follows_type = k > head && (s[k - 1].word() || s.is(k - 1, ">") || s.is(k - 1, ")")) &&
                               !is_one_of(kTags, s[k - 1].text);
-    if (in_type && !follows_type) return;
+    if (in_type && !follows_type) return {};
     in_type = false;
     fills += " ::klab::program::unset(" + std::string(s[k].text) + ");";
+    names.push_back(k);
     ++k;
     while (k < end && s.is(k, "[")) k = s.close_of(k) + 1;
     if (k == end) break;
-    if (!s.is(k, ",")) return;
+    if (!s.is(k, ",")) return {};
     ++k;
   }
   if (!fills.empty()) s.insert_behind(end, fills);
+  return names;
 }
 
 }  // namespace klab::cuda_compiler

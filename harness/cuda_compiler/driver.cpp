@@ -252,7 +252,8 @@ class Build {
     int compiled = say_and_run(c, words);
     if (o_.dry) return 0;
     // A statement was taken for the declaration of a variable, or the variable cannot be filled.
-    if (compiled != 0 && whole(words).find("::unset") != std::string::npos) {
+    const auto says = [&](const char* name) { return whole(words).find(name) != std::string::npos; };
+    if (compiled != 0 && (says("::unset") || says("used("))) {
       std::ofstream(rewritten, std::ios::binary)
           << rewrite(whole(preprocessed), is_foreign, {.unset = false, .relocatable = o_.relocatable}).text;
       compiled = say_and_run(c, words);

@@ -56,11 +56,12 @@ class Rewriter {
       head_ = i + 1;
     } else if (t.is("}")) {
       if (scopes_.size() > 1) scopes_.pop_back();
+      while (!never_set_.empty() && never_set_.back().scopes > scopes_.size()) never_set_.pop_back();
       head_ = i + 1;
     } else if (t.is(";")) {
       if (unset_ && t.ours && head_ < i && scopes_.back().device && scopes_.back().kind != Kind::type &&
           !is_device_library(*t.file))
-        rewrite_declaration(s_, head_, i);
+        declaration(i);
       head_ = i + 1;
     } else if (t.is(":") && i > 0 &&
                (s_.is(i - 1, "public") || s_.is(i - 1, "private") || s_.is(i - 1, "protected"))) {
@@ -72,6 +73,12 @@ class Rewriter {
       rewrite_shift(s_, i, head_);
       rewrite_assignment(s_, i);
     }
+  }
+
+  /// Handles what may declare local variables without a value, up to the ; at i.
+  void declaration(size_t i) {
+    for (const size_t name : rewrite_declaration(s_, head_, i))
+      if (is_never_set(s_, name, i)) never_set_.push_back({s_[name].text, scopes_.size()});
   }
 
   /// Returns the scope that the { at i opens, from the declaration before it.
@@ -110,6 +117,7 @@ class Rewriter {
         scopes_.back().kind != Kind::type)
       rewrite_unasked(s_, i);
     if (w == "memcpy" || w == "memmove" || w == "memset") watched_copy(i);
+    if (std::ranges::find(never_set_, w, &NeverSet::name) != never_set_.end()) rewrite_computation(s_, i);
     if (w[0] != '_' && w != "asm") return Source::kNone;
     if (w == "__global__") return kernel(i);
     if (w == "__shared__") {
@@ -347,9 +355,16 @@ class Rewriter {
     return s_.has(i, end, "=") || s_.has(i, end, "{") ? kDevice : kDeviceZero;
   }
 
+  /// A variable that nothing sets, and the number of scopes around it.
+  struct NeverSet {
+    std::string_view name;
+    size_t scopes;
+  };
+
   Source& s_;
   bool unset_, relocatable_;
   std::vector<Scope> scopes_;
+  std::vector<NeverSet> never_set_;
   size_t head_ = 0;                         // first token of the declaration or statement
   std::map<std::string, size_t> external_;  // variables of the device that are declared extern, and where
   std::set<std::string> defined_;

@@ -7,6 +7,7 @@
 //   __shared__ T a[8]      a variable of the host thread that runs the block
 //   extern __shared__      the block's dynamic shared memory
 //   T v;                   in device code: T v; ::klab::program::unset(v);
+//   v += x;                if nothing sets v: (::klab::program::used(v, "v"), v) += x;
 //   __constant__ __device__ __managed__    variables, the first two in sections of their own
 #pragma once
 

@@ -109,6 +109,28 @@ TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
     EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
 }
 
+TEST(Rewrite, MarksComputationsWithWhatNothingSets) {
+  const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }").text; };
+  const std::string used = "(::klab::program::used(v, \"v\"), v)";
+  for (const char* text :
+       {"int v; v += x;", "int v; v++;", "int v; ++v;", "T v; y = v * 2;", "float v; y = x - v;",
+        "int v; if (v < n) g();", "int v; if (x >= v) g();", "int v; if (v) g();", "int v; y += v;",
+        "int v; if (x == v) g();", "T v; for (;;) { v += atomicAdd(p, v); }", "int v; y = v ? 1 : 2;"})
+    EXPECT_NE(body(text).find(used), std::string::npos) << body(text);
+  EXPECT_NE(body("int v[4]; v[k] += x;").find("(::klab::program::used(v[k], \"v\"), v[k]) +="),
+            std::string::npos);
+  EXPECT_NE(body("Pair v; v.a -= x;").find("(::klab::program::used(v.a, \"v\"), v.a) -="), std::string::npos);
+  for (const char* text :
+       {"int v; if (c) v = 1; v += x;", "int v; g(v); v += x;", "int v; g(&v); v += x;",
+        "int v[4]; p = v; v[0] += x;", "Pair v; v.begin(); v.a += x;", "int v; for (v = 0; v < n; ++v) g();",
+        "int v; auto& r = v; v += x;", "int v; asm(\"mov.u32 %0, 1;\" : \"=r\"(v)); v += x;", "int v; y = v;",
+        "int v; { int v = 3; v += x; }", "int v; y = x | v;", "int v; y = x << v;", "int v; q.v += x;",
+        "int v = 1; v += x;", "static int v; v += x;"})
+    EXPECT_EQ(body(text).find("::used("), std::string::npos) << body(text);
+  EXPECT_EQ(of("void f() { int v; v += x; }").text.find("::used("), std::string::npos);
+  EXPECT_EQ(body("{ int v; g(); } v += x;").find("::used("), std::string::npos);
+}
+
 TEST(Rewrite, WatchesCopiesOfAFewBytesInDeviceCode) {
   const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }"); };
   EXPECT_TRUE(holds(body("memcpy(a, b, 20);"), "{ klab_watched_memcpy(a, b, 20); }"));

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <klab_cuda/never_set.h>
 #include "harness/simt/language.h"
 #include "harness/simt/unset.h"
 
@@ -93,6 +94,22 @@ KLAB_SIMT_INLINE void unset(T& v) {
   }
 #else
   (void)v;
+#endif
+}
+
+/// used(v, "v"), v is v in a computation, for a variable that nothing sets.
+template <class T>
+KLAB_SIMT_INLINE void used(const T& v, const char* name) {
+#ifdef KLAB_SIMT_TRACED
+  using V = std::remove_cv_t<T>;
+  if constexpr (std::is_arithmetic_v<V> && (sizeof(V) == 4 || sizeof(V) == 8)) {
+    constexpr auto words = unset_words<sizeof(V) / 4, std::is_same_v<V, double>>();
+    using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+    // Without a branch, which would count as such.
+    used_in_computation(__builtin_bit_cast(Bits, static_cast<V>(v)) == __builtin_bit_cast(Bits, words), name);
+  }
+#else
+  (void)v, (void)name;
 #endif
 }
 
