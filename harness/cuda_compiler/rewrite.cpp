@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/rewriter.h"
@@ -28,6 +29,7 @@ constexpr const char* kDevice = "__attribute__((section(\"klab_device\")))";
 // follow.
 constexpr const char* kDeviceZero =
     "__attribute__((section(\"klab_device_zero,\\\"aw\\\",@nobits" KLAB_COMMENT "\")))";
+constexpr int kGuardBytes = 512;
 
 class Rewriter {
  public:
@@ -253,9 +255,37 @@ class Rewriter {
   void device(size_t i) {
     if (!is_variable(i)) return s_.remove(i);
     defines(i);
-    const bool own = scopes_.back().kind == Kind::file && !s_.has(head_, i, "static") &&
-                     !s_.has(i, std::min(statement_end(i), i + 3), "static") && !is_external(i);
+    const bool is_static =
+        s_.has(head_, i, "static") || s_.has(i, std::min(statement_end(i), i + 3), "static");
+    const bool own = scopes_.back().kind == Kind::file && !is_static && !is_external(i);
+    if (scopes_.back().kind == Kind::file) guard(i, own || is_static);
     s_.replace(i, i + 1, own ? std::string("static ") + section_of(i) : section_of(i));
+  }
+
+  /// Declares memory that no kernel may access between the variables of the device around i, and next to them. The compiler emits
+  /// the variables of a section in the order of the file or in the reverse one, so the first has such memory on both sides.
+  /// `between`: of one declaration too.
+  void guard(size_t i, bool between) {
+    const char* const section = section_of(i);
+    const auto name = [&](int count) {
+      const std::string one = "klab_guard" + std::to_string(++guards_);
+      return one + "[" + std::to_string(count) + "] __asm__(\"" + one + "\") __attribute__((used))";
+    };
+    const auto declared = [&] {
+      return std::string("static ") + section + " char " + name(kGuardBytes) + ";";
+    };
+    if (bool& first = guarded_[section == kDevice]; !std::exchange(first, true))
+      s_.insert_before(head_, declared() + " ");
+    const size_t end = statement_end(i);
+    for (size_t k = i + 1; k < end && between && !s_.has(i, end, "auto"); ++k) {
+      if (s_.is(k, "<"))
+        k = s_.behind_angles(k) - 1;
+      else if (s_.is(k, "(") || s_.is(k, "[") || s_.is(k, "{"))
+        k = s_.close_of(k);
+      else if (s_.is(k, ","))
+        s_.insert_before(k, ", " + name(kGuardBytes / 8));  // elements of the variables' type
+    }
+    s_.insert_behind(end, " " + declared());
   }
 
   /// Returns the names of the variables that the declaration around i declares.
@@ -350,7 +380,7 @@ class Rewriter {
     return false;
   }
 
-  std::string section_of(size_t i) const {
+  const char* section_of(size_t i) const {
     const size_t end = statement_end(i);
     return s_.has(i, end, "=") || s_.has(i, end, "{") ? kDevice : kDeviceZero;
   }
@@ -368,7 +398,8 @@ class Rewriter {
   size_t head_ = 0;                         // first token of the declaration or statement
   std::map<std::string, size_t> external_;  // variables of the device that are declared extern, and where
   std::set<std::string> defined_;
-  int kernels_ = 0, launches_ = 0;
+  int kernels_ = 0, launches_ = 0, guards_ = 0;
+  bool guarded_[2] = {};  // by section of variables of the device: it has a guard
 };
 
 }  // namespace

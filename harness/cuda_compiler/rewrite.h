@@ -8,7 +8,8 @@
 //   extern __shared__      the block's dynamic shared memory
 //   T v;                   in device code: T v; ::klab::program::unset(v);
 //   v += x;                if nothing sets v: (::klab::program::used(v, "v"), v) += x;
-//   __constant__ __device__ __managed__    variables, the first two in sections of their own
+//   __constant__ __device__ __managed__    variables, the first two in sections of their own; between those of the
+//                          second kind lies memory that nothing may access
 #pragma once
 
 #include <stdexcept>

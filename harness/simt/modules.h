@@ -74,6 +74,8 @@ std::string function_name(const void* address);
 /// Returns the __device__ variable at that address, as global memory that lives as long as its module;
 /// nullptr if there is none.
 Allocation* device_variable_at(const void* p);
+/// Returns the variable nearest to an address between a program's __device__ variables; nullptr elsewhere.
+const Allocation* device_variable_near(const void* p);
 /// Returns the allocation, live or freed, or the __device__ variable that contains an address of global
 /// memory; nullptr if there is none.
 Allocation* global_at(const void* p);

@@ -69,7 +69,9 @@ Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
   Finding f{.kind = Kind::out_of_bounds};
   char hex[32];
   std::snprintf(hex, sizeof hex, "%p", static_cast<const void*>(c));
-  if (const Allocation* a = global_at(c); a != nullptr) {
+  const Allocation* a = global_at(c);
+  if (a == nullptr && !is_device(c)) a = device_variable_near(c);
+  if (a != nullptr) {
     const std::string of = a->name + " (" + std::to_string(a->bytes) + " bytes)";
     if (!a->live || a->given_back) {
       f.kind = Kind::use_after_free;

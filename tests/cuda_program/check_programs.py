@@ -26,8 +26,6 @@ UNSEEN = {
 def why_unseen(program):
     """Returns why the fault of a program need not be found, or nothing."""
     idiom = program["kernel"] if program["where"] == "kernel" else program["host"]
-    if program["host"] == "variables_of_the_device" and program["kind"] in ("guard", "index"):
-        return "beyond the end of a __device__ variable lies another one"
     return UNSEEN.get((idiom, program["mark"]), "")
 
 

@@ -109,6 +109,22 @@ TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
     EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
 }
 
+TEST(Rewrite, VariablesOfTheDeviceHaveMemoryThatNothingMayAccessBetweenThem) {
+  const std::string text = of("__device__ int a[4];\n__device__ float b = 1;\n__device__ int c;\n").text;
+  const auto at = [&](const std::string& t) { return text.find(t); };
+  EXPECT_LT(at("klab_guard1["), at("int a[4];"));
+  EXPECT_LT(at("int a[4];"), at("klab_guard2["));
+  EXPECT_LT(at("klab_guard3["), at("float b = 1;"));  // the first with a value
+  EXPECT_LT(at("float b = 1;"), at("klab_guard4["));
+  EXPECT_LT(at("int c;"), at("klab_guard5["));
+  EXPECT_EQ(at("klab_guard6["), std::string::npos);
+  EXPECT_TRUE(holds(of("__device__ int a = f(1, 2), b[4] = {1, 2};"), "f(1, 2), klab_guard2["));
+  EXPECT_EQ(lines(text), 4);
+  for (const char* other : {"__device__ int f();", "struct S { static __device__ int x; };",
+                            "extern __device__ int x;", "__device__ const int x = 1;", "__constant__ int x;"})
+    EXPECT_EQ(of(other).text.find("klab_guard"), std::string::npos) << other;
+}
+
 TEST(Rewrite, MarksComputationsWithWhatNothingSets) {
   const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }").text; };
   const std::string used = "(::klab::program::used(v, \"v\"), v)";
