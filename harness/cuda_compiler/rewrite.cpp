@@ -47,7 +47,7 @@ class Rewriter {
         if (const size_t next = word(i); next != Source::kNone) i = next - 1;
       }
     }
-    return {s_.edited(), kernels_, launches_, warnings()};
+    return {s_.edited(), kernels_, launches_, warnings(), aligned_types_};
   }
 
  private:
@@ -120,6 +120,7 @@ class Rewriter {
       rewrite_unasked(s_, i);
     if (w == "memcpy" || w == "memmove" || w == "memset") watched_copy(i);
     if (std::ranges::find(never_set_, w, &NeverSet::name) != never_set_.end()) rewrite_computation(s_, i);
+    if (w == "alignas" || w == "__align__" || w == "__attribute__") alignment(i);
     if (w[0] != '_' && w != "asm") return Source::kNone;
     if (w == "__global__") return kernel(i);
     if (w == "__shared__") {
@@ -159,6 +160,16 @@ class Rewriter {
       return;  // a member
     }
     s_.replace(from, i + 1, "klab_watched_" + std::string(s_[i].text));
+  }
+
+  /// Notes a type with an alignment of its own.
+  void alignment(size_t i) {
+    const bool of_type = i > 0 && (s_.is(i - 1, "struct") || s_.is(i - 1, "class") || s_.is(i - 1, "union") ||
+                                   s_.is(i - 1, "}"));
+    if (!of_type || !s_.is(i + 1, "(") || is_device_library(*s_[i].file)) return;
+    const size_t close = s_.close_of(i + 1);
+    aligned_types_ = aligned_types_ || !s_.is(i, "__attribute__") || s_.has(i, close, "aligned") ||
+                     s_.has(i, close, "__aligned__");
   }
 
   size_t kernel(size_t i) {
@@ -399,6 +410,7 @@ class Rewriter {
   std::map<std::string, size_t> external_;  // variables of the device that are declared extern, and where
   std::set<std::string> defined_;
   int kernels_ = 0, launches_ = 0, guards_ = 0;
+  bool aligned_types_ = false;
   bool guarded_[2] = {};  // by section of variables of the device: it has a guard
 };
 

@@ -32,6 +32,7 @@ struct Rewritten {
   std::string text;
   int kernels = 0, launches = 0;
   std::vector<std::string> warnings;
+  bool aligned_types = false;  // a type has an alignment of its own
 };
 
 struct Rewriting {

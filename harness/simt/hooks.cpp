@@ -209,6 +209,18 @@ void __ubsan_handle_out_of_bounds(const BadIndex* what, uintptr_t index) {
   running->trace->bad_index(what->index->info & 1 ? value >> unused : int64_t(uint64_t(value) >> unused),
                             what->array->name, what->file, int(what->line), __builtin_return_address(0));
 }
+/// Arguments of the compiler's check of pointers to types with an alignment of their own (-fsanitize=alignment).
+struct BadPointer {
+  const char* file;
+  uint32_t line, column;
+  const IndexType* type;
+  uint8_t log_alignment, kind;  // 0: load, 1: store; others make no access of the whole type
+};
+void __ubsan_handle_type_mismatch_v1(const BadPointer* what, void* pointer) {
+  if (running == nullptr || running->lane == nullptr || running->trace == nullptr || what->kind > 1) return;
+  running->trace->bad_alignment(pointer, size_t(1) << what->log_alignment, what->kind == 1, what->type->name,
+                                what->file, int(what->line), __builtin_return_address(0));
+}
 /// Called at every branch, so that loops without accesses are noticed too.
 void __sanitizer_cov_trace_pc() {
   if (running == nullptr || running->lane == nullptr) return;

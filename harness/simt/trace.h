@@ -116,6 +116,9 @@ class Trace {
   void plain_access(Executor& executor, Lane& lane, const void* p, const void* pc);
   /// Reports an index outside its array, as checked by the compiler; `array` is the array's type.
   void bad_index(int64_t index, const std::string& array, const char* file, int line, const void* pc);
+  /// Reports a structure at an address that is no multiple of its alignment, as checked by the compiler. Ends the launch.
+  void bad_alignment(const void* p, size_t alignment, bool write, const std::string& type, const char* file,
+                     int line, const void* pc);
   void step(const void* pc);
   /// Record that the running thread enters a block of code, or begins or ends a function that is not inlined.
   void block_entered(const void* pc);

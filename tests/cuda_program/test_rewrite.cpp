@@ -109,6 +109,16 @@ TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
     EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
 }
 
+TEST(Rewrite, KnowsWhetherATypeHasAnAlignment) {
+  for (const char* text : {"struct __align__(16) A { int x; };", "typedef struct alignas(8) { int x; } A;",
+                           "struct A { int x; } __attribute__((aligned(16)));", "class alignas(16) A {};"})
+    EXPECT_TRUE(of(text).aligned_types) << text;
+  for (const char* text :
+       {"__global__ void k() { __shared__ __align__(16) int s[4]; }", "struct A { int x; };",
+        "struct A { int x; } __attribute__((packed));", "__device__ __align__(8) int x;"})
+    EXPECT_FALSE(of(text).aligned_types) << text;
+}
+
 TEST(Rewrite, VariablesOfTheDeviceHaveMemoryThatNothingMayAccessBetweenThem) {
   const std::string text = of("__device__ int a[4];\n__device__ float b = 1;\n__device__ int c;\n").text;
   const auto at = [&](const std::string& t) { return text.find(t); };
