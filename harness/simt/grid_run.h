@@ -59,6 +59,21 @@ using ThreadSet = std::bitset<1024>;
 using ThreadClocks = std::vector<uint16_t>;
 using ReleasedThreads = std::unordered_map<uint32_t, ThreadClocks>;
 
+/// What blocks have released by atomics and flags, by address: for the blocks from turn `first` on the last interval, in which only
+/// some threads count; 0: none.
+struct Releases {
+  struct One {
+    size_t first = 0;
+    std::vector<uint32_t> until;
+    /// Makes room for the blocks [from, to).
+    void widen(size_t from, size_t to);
+  };
+  std::unordered_map<uintptr_t, One> at;
+  size_t entries = 0;  // of all `until`
+  bool lost = false;   // too many: they were forgotten, and any flag may have released everything before
+  void clear() { *this = {}; }
+};
+
 /// Results of one block.
 struct BlockResult {
   uint64_t turn = 0;
@@ -115,12 +130,8 @@ class GridRun {
   const void* place_of_site(uint16_t number);
   bool is_atomic(uint16_t number);
 
-  /// Writes that blocks have released by atomics (Trace::atomic_at). Used only by the block whose turn it is.
-  struct Released {
-    uintptr_t address;
-    std::vector<uint32_t> until;  // by turn: the last interval, in which only some threads count; 0: none
-  };
-  std::vector<Released> released;
+  /// Writes that blocks have released (Trace::atomic_at). Used only by the block whose turn it is.
+  Releases released;
   ReleasedThreads released_threads;
   SplitCells split;  // for words of global memory
 

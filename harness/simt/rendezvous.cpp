@@ -56,6 +56,7 @@ bool Executor::hold_meetings(unsigned warp) {
       slots[k] = other.slot;
     }
     if (one.what != Meeting::active && (one.mask & ~gone & ~present) != 0) continue;
+    if (trace != nullptr) trace->lanes_met(warp, present);
     if (trace != nullptr && one.what == Meeting::syncwarp) trace->warp_synchronized(warp, present);
     if (one.act != nullptr) {
       lane = &one;

@@ -18,9 +18,7 @@ import sys
 import tempfile
 
 # Faults that the executor does not see, by the idiom that has them and their mark: why.
-UNSEEN = {
-    ("lock_around_a_sum", "acquire"): "a fence behind the atomic that acquires is not required (docs/host-and-gpu.md)",
-}
+UNSEEN = {}
 
 
 def why_unseen(program):
