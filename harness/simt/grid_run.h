@@ -32,10 +32,10 @@ namespace klab::simt {
 /// Returns a pseudo-random hash of a number: splitmix64.
 uint64_t mixed(uint64_t x);
 
-/// The order of a grid's blocks: a permutation chosen by the seed.
+/// The order of a grid's blocks: a permutation chosen by the seed, or that of their numbers.
 class BlockOrder {
  public:
-  BlockOrder(uint64_t blocks, uint64_t seed);
+  BlockOrder(uint64_t blocks, uint64_t seed, bool by_number = false);
   /// In clusters: their blocks follow each other by rank.
   BlockOrder(const unsigned (&grid)[3], const unsigned (&cluster)[3], uint64_t seed);
   /// Returns the number of the block that runs in turn n.

@@ -65,6 +65,9 @@ SourceLine source_of(const void* return_address);
 /// (Thrust, CUB), whose algorithms run on the host here. Must be called on the stack of the caller.
 bool is_within_library(const void* return_address);
 
+/// Returns whether a kernel is CUB's. Blocks of such kernels wait for those with lower numbers, as a GPU's blocks begin in that order.
+bool is_of_library(const void* kernel);
+
 /// Shortens a mangled name: that of "void klab::(anonymous namespace)::f<32>(float const*)" becomes "f<32>".
 std::string short_name(const std::string& mangled);
 

@@ -341,6 +341,13 @@ const KernelSymbol& kernel_symbol(const void* kernel) {
 
 }  // namespace
 
+namespace {}  // namespace
+
+bool is_of_library(const void* kernel) {
+  const std::lock_guard lock(dwarf_mutex);
+  return kernel_symbol(kernel).name.starts_with("_ZN3cub");
+}
+
 namespace {
 
 /// Returns the variables of a module, by address.
