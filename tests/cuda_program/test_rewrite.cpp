@@ -341,6 +341,12 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   const auto has = [](const std::string& code, const std::string& word) {
     EXPECT_NE(code.find(word), std::string::npos) << code;
   };
+  has(translate_ptx("ld.acquire.gpu.global.u32 %0, [%1];"), "load_strong<unsigned>(");
+  has(translate_ptx("ld.acquire.gpu.global.u32 %0, [%1];"), "; __threadfence();");
+  has(translate_ptx("st.release.cta.global.u64 [%0], %1;"), "__threadfence_block(); ");
+  has(translate_ptx("st.relaxed.gpu.v2.u64 [%0], {%1, %2};"), "store_flag(");
+  has(translate_ptx("atom.acq_rel.gpu.add.u32 %0, [%1], %2;"), "__threadfence(); ");
+  EXPECT_EQ(translate_ptx("ld.relaxed.gpu.global.u32 %0, [%1];").find("__threadfence"), std::string::npos);
   has(translate_ptx("mapa.shared::cluster.u32 %0, %1, %2;"), "map_shared_address(");
   has(translate_ptx("mapa.u64 %0, %1, %2;"), "map_shared(reinterpret_cast<void*>(");
   has(translate_ptx("getctarank.shared::cluster.u32 %0, %1;"), "rank_of_shared(::klab_shared_pointer(");
