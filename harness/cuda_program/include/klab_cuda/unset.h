@@ -103,10 +103,12 @@ KLAB_SIMT_INLINE void used(const T& v, const char* name) {
 #ifdef KLAB_SIMT_TRACED
   using V = std::remove_cv_t<T>;
   if constexpr (std::is_arithmetic_v<V> && (sizeof(V) == 4 || sizeof(V) == 8)) {
-    constexpr auto words = unset_words<sizeof(V) / 4, std::is_same_v<V, double>>();
     using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
-    // Without a branch, which would count as such.
-    used_in_computation(__builtin_bit_cast(Bits, static_cast<V>(v)) == __builtin_bit_cast(Bits, words), name);
+    const uint64_t bits = __builtin_bit_cast(Bits, static_cast<V>(v));
+    // Without a branch, which would count as such. The upper word of a double may be that of a quiet NaN.
+    const bool lower = uint32_t(bits) == simt::kUnsetWord,
+               upper = (uint32_t(bits >> 32) | simt::kQuietBit) == simt::kComputedWord;
+    used_in_computation(lower & (upper | (sizeof(V) == 4)), name);
   }
 #else
   (void)v, (void)name;
