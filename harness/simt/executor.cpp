@@ -10,6 +10,7 @@
 #include "harness/simt/cluster.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {

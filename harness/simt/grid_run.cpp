@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/simt/executor.h"
+#include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {

@@ -65,9 +65,6 @@ SourceLine source_of(const void* return_address);
 /// (Thrust, CUB), whose algorithms run on the host here. Must be called on the stack of the caller.
 bool is_within_library(const void* return_address);
 
-/// Returns whether a kernel is CUB's. Blocks of such kernels wait for those with lower numbers, as a GPU's blocks begin in that order.
-bool is_of_library(const void* kernel);
-
 /// Shortens a mangled name: that of "void klab::(anonymous namespace)::f<32>(float const*)" becomes "f<32>".
 std::string short_name(const std::string& mangled);
 
@@ -77,8 +74,6 @@ std::string function_name(const void* address);
 /// Returns the __device__ variable at that address, as global memory that lives as long as its module;
 /// nullptr if there is none.
 Allocation* device_variable_at(const void* p);
-/// Returns the variable nearest to an address between a program's __device__ variables; nullptr elsewhere.
-const Allocation* device_variable_near(const void* p);
 /// Returns the allocation, live or freed, or the __device__ variable that contains an address of global
 /// memory; nullptr if there is none.
 Allocation* global_at(const void* p);

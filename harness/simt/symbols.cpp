@@ -15,6 +15,7 @@
 
 #include "harness/simt/debug_info.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 
 namespace klab::simt {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
