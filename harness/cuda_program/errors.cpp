@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "harness/cuda_program/state.h"
+#include "harness/simt/background.h"
 #include "harness/simt/executor.h"
 
 namespace klab::program {
@@ -225,6 +226,7 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
   cudaError_t error = cudaSuccess;
   last_reason().clear();
   try {
+    if (lock.owns_lock()) simt::wait_for_background();
     if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
     body();
   } catch (const Failed& f) {

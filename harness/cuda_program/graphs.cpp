@@ -6,6 +6,7 @@
 
 #include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/stream_state.h"
+#include "harness/simt/background.h"
 
 using namespace klab::program;
 
@@ -42,9 +43,16 @@ bool has_owners(const CUgraph_st& graph) {
 }  // namespace
 
 namespace klab::program {
+namespace {
+void run_node(const Work& work) {
+  simt::wait_for_background();
+  work();
+}
+}  // namespace
+
 void run_graph(const CUgraph_st& graph) {
   begin_conditions(graph.conditions);
-  for (const auto* node : in_order(graph)) node->work();
+  for (const auto* node : in_order(graph)) run_node(node->work);
 }
 CUgraphNode_st& add_graph_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                size_t count, Work work) {
@@ -99,7 +107,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
       begin_conditions(conditions);
       for (const auto& m : memory)
         if (m->is_taken()) m->give_back();
-      for (const Work& w : work) w();
+      for (const Work& w : work) run_node(w);
     });
   });
 }
@@ -228,7 +236,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
     std::vector<Work> all;
     for (const auto* each : in_order(*child)) all.push_back(each->work);
     add_graph_node(node, graph, after, count, [all] {
-      for (const Work& w : all) w();
+      for (const Work& w : all) run_node(w);
     });
   });
 }

@@ -87,6 +87,8 @@ struct BlockResult {
   std::exception_ptr error;      // set if it could not be run
 };
 
+class Background;
+
 class GridRun {
  public:
   GridRun(const Launch& launch, std::string kernel, Session& session, Profile* profile);
@@ -133,7 +135,8 @@ class GridRun {
   /// Writes that blocks have released (Trace::atomic_at). Used only by the block whose turn it is.
   Releases released;
   ReleasedThreads released_threads;
-  SplitCells split;  // for words of global memory
+  SplitCells split;                  // for words of global memory
+  Background* background = nullptr;  // host code may run on while this launch waits for it
 
  private:
   void add(BlockResult& result);

@@ -32,7 +32,7 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc, int o
                                   (c >= unwritten_begin.load(std::memory_order_relaxed) &&
                                    c < unwritten_end.load(std::memory_order_relaxed)))) {
       const bool write = (how & kWrite) != 0;
-      const bool atomic = (how & (kAtomic | kStrong)) != 0 || ((how & kVolatile) != 0 && !write);
+      const bool atomic = (how & (kAtomic | kStrong | kVolatile)) != 0;  // a flag is volatile
       host_touch(p, bytes, atomic ? HostAccess::atomic : write ? HostAccess::write : HostAccess::read, pc);
     }
     return;
