@@ -251,7 +251,7 @@ bool Executor::host_went_on() {
   if (grid == nullptr || grid->background == nullptr) return false;
   for (unsigned t = 0; t < threads_; ++t) {
     const Lane& l = lanes_[t];
-    if (l.state == State::done || l.spins == 0 || !waits_for_host(l)) continue;
+    if (l.state != State::ready || l.spins == 0 || !waits_for_host(l)) continue;
     if (!grid->background->wait_for_host(l.spin_at)) return false;
     for (unsigned k = 0; k < threads_; ++k) lanes_[k].spins = 0;
     turns_waited_ = 0;
