@@ -67,6 +67,7 @@ assert right["klab_nvcc"] == "yes" and right["unwatched"] == right["watched"] ==
 assert right["share"] == "1", right
 assert finds["watched"] == "1" and finds["findings"] == "1" and finds["places"] == "out of bounds finds.cu:1", finds
 assert endless["unwatched"] == endless["watched"] == "10 s" and endless["share"] == "0.05", endless
+assert "ended by the limit: 10 s" in endless["sentence"], endless
 assert broken["klab_nvcc"] == "no" and "not_declared" in broken["sentence"] and broken["watched"] == "", broken
 E
 grep -q "4 tried; 4 programs: 3 compiled, 2 ended watched" said || { cat said; fail "the summary"; }

@@ -184,6 +184,8 @@ def sentence_of(run):
         for line in lines:
             if re.search(wanted, line):
                 return line[:300]
+        if not run.end.isdigit():
+            return f"ended by the limit: {run.end}"
     return lines[-1][:300] if lines else ""
 
 
@@ -241,11 +243,13 @@ def rows_of(table):
     """Returns the rows of a table. A row that was cut off is dropped."""
     if not table.is_file():
         return []
-    with table.open(newline="") as file:
-        reader = csv.DictReader(file)
-        if reader.fieldnames is not None and reader.fieldnames != COLUMNS:
-            sys.exit(f"{table}: is not a table of this script: its columns are others; name another file")
-        return [row for row in reader if None not in row.values() and None not in row]
+    text = table.read_text()
+    reader = csv.DictReader(text.splitlines())
+    if reader.fieldnames is not None and reader.fieldnames != COLUMNS:
+        print(f"{table}: its columns are not those of this script; name another file", file=sys.stderr)
+        sys.exit(2)
+    rows = list(reader)
+    return rows if text.endswith("\n") else rows[:-1]
 
 
 def write(table, rows):
@@ -259,7 +263,7 @@ def write(table, rows):
 
 def summary(rows):
     compiled = [r for r in rows if r["klab_nvcc"] == "yes"]
-    ended = [r for r in compiled if r["watched"].isdigit()]
+    ended = [r for r in compiled if r["watched"].isdigit() and not r["sentence"]]
     quick = [r for r in compiled if r["unwatched"].isdigit() and float(r["unwatched_seconds"]) < 20]
     return (f"{len(rows)} programs: {len(compiled)} compiled, {len(ended)} ended watched "
             f"({sum(r in ended for r in quick)} of {len(quick)} whose unwatched run takes less than 20 s), "
