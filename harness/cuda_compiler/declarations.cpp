@@ -23,6 +23,18 @@ bool is_one_of(const std::array<const char*, n>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
 
+bool begins_value(const Source& s, size_t i) { return s.is(i, "=") && !s.is(i + 1, "="); }
+
+/// Returns the comma, or the end, behind the value that begins with the = at i; kNone if it may have template arguments.
+size_t behind_value(const Source& s, size_t i, size_t end) {
+  size_t k = i + 1;
+  for (; k < end && !s.is(k, ","); ++k) {
+    if (s.is(k, "<")) return Source::kNone;
+    if (s.is(k, "(") || s.is(k, "[") || s.is(k, "{")) k = s.close_of(k);
+  }
+  return k;
+}
+
 /// Returns the token after the template arguments that begin at i; kNone if they do not end before `end`.
 size_t behind_arguments(const Source& s, size_t i, size_t end) {
   int depth = 0;
@@ -64,7 +76,7 @@ std::vector<size_t> rewrite_declaration(Source& s, size_t head, size_t end) {
       continue;
     }
     if (!s[k].word() || !s[k].ours || is_one_of(kOthers, s[k].text)) return {};
-    const bool is_name = k + 1 == end || s.is(k + 1, ",") || s.is(k + 1, "[");
+    const bool is_name = k + 1 == end || s.is(k + 1, ",") || s.is(k + 1, "[") || begins_value(s, k + 1);
     if (!is_name) {
       if (!in_type) return {};
       ++k;
@@ -74,10 +86,15 @@ std::vector<size_t> rewrite_declaration(Source& s, size_t head, size_t end) {
                               !is_one_of(kTags, s[k - 1].text);
     if (in_type && !follows_type) return {};
     in_type = false;
-    fills += " ::klab::program::unset(" + std::string(s[k].text) + ");";
-    names.push_back(k);
-    ++k;
+    const size_t name = k++;
     while (k < end && s.is(k, "[")) k = s.close_of(k) + 1;
+    if (begins_value(s, k)) {
+      k = behind_value(s, k, end);
+      if (k == Source::kNone) return {};
+    } else {
+      fills += " ::klab::program::unset(" + std::string(s[name].text) + ");";
+      names.push_back(name);
+    }
     if (k == end) break;
     if (!s.is(k, ",")) return {};
     ++k;
