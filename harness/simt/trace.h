@@ -236,7 +236,9 @@ class Trace {
   /// Returns whether the running thread's warp has acquired what `who`, of its block, did in this interval.
   bool acquired_in_block(uint16_t who, uint16_t sync) const;
   /// Returns whether two accesses that are both atomic or volatile need no order between them.
-  bool is_excused(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how) const;
+  bool has_fenced(bool shared) const;
+  bool is_excused(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how,
+                  bool shared) const;
   /// Records that the plain reads of a word by the running thread were hints for the atomic it now makes.
   void were_hints(const Cell& cell, const char* word);
   void hint(uint16_t site);

@@ -314,19 +314,28 @@ bool is_one(const char* p, unsigned bytes) {
 }  // namespace
 
 /// Volatile accesses let blocks pass flags to each other. Lanes of a warp do not go in step, so there they
-/// order nothing. Between warps of a block they do if the writer fences. A word that becomes 1 is a flag in any
-/// case: a reader that is too early reads it again.
-bool Trace::is_excused(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how) const {
+/// order nothing. Between warps of a block they do if the writer fences; in shared memory since the last barrier. In global memory a
+/// word that becomes 1 is a flag in any case: a reader that is too early reads it again.
+bool Trace::is_excused(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how,
+                       bool shared) const {
   const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
   const bool is_volatile = (how & (kAtomic | kStrong)) == 0;
-  if (!is_of_my_block(interval) || !is_volatile) return true;
-  if (!(with_writer ? c.write_volatile : c.read_volatile)) return true;
+  const bool other_is_volatile = with_writer ? c.write_volatile : c.read_volatile;
+  if (!is_of_my_block(interval)) return true;
+  if (!(shared ? is_volatile || other_is_volatile : is_volatile && other_is_volatile)) return true;
   const Lane& me = *executor_->lane;
   const uint16_t other = with_writer ? c.writer : c.reader;
   const bool same_warp =
       other < Cell::kWarp ? other / 32U == me.warp : other < Cell::kGrid && (other & 0xFFU) == me.warp;
-  if ((how & kWrite) != 0) return !same_warp && me.fenced;
-  return (!same_warp && c.write_fenced) || is_one(p, bytes);
+  if ((how & kWrite) != 0) return !same_warp && has_fenced(shared);
+  return (!same_warp && c.write_fenced) || (!shared && is_one(p, bytes));
+}
+
+/// Returns whether the running thread has executed a fence, in shared memory since the last barrier.
+bool Trace::has_fenced(bool shared) const {
+  const Lane& me = *executor_->lane;
+  if (!shared) return me.fenced;
+  return me.thread < fenced_.size() && fenced_[me.thread].interval == interval_;
 }
 
 void Trace::hint(uint16_t site) {
@@ -344,8 +353,7 @@ void Trace::were_hints(const Cell& c, const char* word) {
 void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared) {
   const Lane& me = *executor_->lane;
   const auto thread = uint16_t(me.thread);
-  // Volatile flags between blocks are an idiom. Within a block they order nothing.
-  const bool atomic = (how & kAtomic) != 0 || ((how & kVolatile) != 0 && !shared);
+  const bool atomic = (how & (kAtomic | kVolatile)) != 0;
   const bool only_volatile = atomic && (how & (kAtomic | kStrong)) == 0;
   if ((how & kDecides) != 0) were_hints(c, p);
   // Atomic and volatile accesses to data behind a flag are left alone.
@@ -357,14 +365,14 @@ void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint
   if (plain && unfenced_count_ != 0 && thread < unfenced_.size() && unfenced_[thread].on)
     unfenced_now_ = &unfenced_[thread];
   if (c.write_interval != 0 && !ordered(c.write_interval, c.writer, c.write_sync) &&
-      !(atomic && c.write_atomic && is_excused(c, true, p, bytes, how)))
+      !(atomic && c.write_atomic && is_excused(c, true, p, bytes, how, shared)))
     race(c, true, p, bytes, how, site, shared);
   if (how & kWrite) {
     if (c.read_interval != 0 && !ordered(c.read_interval, c.reader, c.read_sync) &&
-        !(atomic && c.read_atomic && is_excused(c, false, p, bytes, how)))
+        !(atomic && c.read_atomic && is_excused(c, false, p, bytes, how, shared)))
       race(c, false, p, bytes, how, site, shared);
     c.write_volatile = only_volatile;
-    c.write_fenced = me.fenced;
+    c.write_fenced = has_fenced(shared);
     c.write_interval = interval_;
     c.writer = thread;
     c.write_sync = clocks_[me.warp].now;
