@@ -1,4 +1,4 @@
-// wrong: read of byte 128 of __device__ table, which was never written
+// wrong: of __device__ table, which was never written
 // Half of what a copy brings into a variable of the device was never written.
 __device__ float table[64];
 __global__ void k(float* y) {
