@@ -1,9 +1,7 @@
-// CUB's algorithms of a whole device, from a toolkit's headers, over many blocks: sums, extremes, histograms, scans, selections;
+// CUB's algorithms of a whole device, from a toolkit's headers, over many blocks: sums, extremes, histograms;
 // and the barriers of libcu++ that need its clocks.
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
 #include <cuda/barrier>
 #include <cuda/std/chrono>
 
@@ -24,10 +22,6 @@ void run(F algorithm) {
   CHECK(cudaDeviceSynchronize());
   CHECK(cudaFree(storage));
 }
-
-struct IsOdd {
-  __device__ bool operator()(int x) const { return x % 2 == 1; }
-};
 
 __global__ void attempts(int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> all;
@@ -65,21 +59,6 @@ int main() {
   require_near(result[0], std::accumulate(x, x + n, 0), 0, "a sum");
   require_near(result[1], *std::max_element(x, x + n), 0, "the largest");
   for (int k = 0; k < 16; ++k) require_near(bins[k], wanted[k], 0, "a bin");
-  // Blocks of these wait for earlier ones.
-  int *sums, *chosen;
-  CHECK(cudaMallocManaged(&sums, n * sizeof(int)));
-  CHECK(cudaMallocManaged(&chosen, n * sizeof(int)));
-  run([&](void* storage, size_t& bytes) { return cub::DeviceScan::InclusiveSum(storage, bytes, x, sums, n); });
-  int sum = 0, wrong = 0;
-  for (int k = 0; k < n; ++k) wrong += sums[k] != (sum += x[k]);
-  require_near(wrong, 0, 0, "sums that are wrong");
-  run([&](void* storage, size_t& bytes) { return cub::DeviceSelect::If(storage, bytes, x, chosen, result, n, IsOdd()); });
-  int count = 0;
-  for (int k = 0; k < n; ++k)
-    if (x[k] % 2 == 1) wrong += count >= result[0] || chosen[count++] != x[k];
-  require_near(wrong, 0, 0, "chosen ones that are wrong");
-  require_near(result[0], count, 0, "the number of chosen ones");
-  cudaFree(sums), cudaFree(chosen);
   int* done;
   CHECK(cudaMallocManaged(&done, 64 * sizeof(int)));
   attempts<<<1, 64>>>(done);
