@@ -99,7 +99,7 @@ class HostWorkers {
   std::vector<std::thread> threads_;
   const std::function<void()>* work_ = nullptr;
   int wanted_ = 0, left_ = 0;
-  bool occupied_ = false;  // by work that has begun
+  bool occupied_ = false;  // by work that is not over
 };
 
 /// Returns the workers of this process. A forked child has none of its parent's threads.
