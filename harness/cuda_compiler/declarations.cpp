@@ -23,6 +23,18 @@ bool is_one_of(const std::array<const char*, n>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
 
+bool begins_value(const Source& s, size_t i) { return s.is(i, "=") && !s.is(i + 1, "="); }
+
+/// Returns the comma, or the end, behind the value that begins with the = at i; kNone if it may have template arguments.
+size_t behind_value(const Source& s, size_t i, size_t end) {
+  size_t k = i + 1;
+  for (; k < end && !s.is(k, ","); ++k) {
+    if (s.is(k, "<")) return Source::kNone;
+    if (s.is(k, "(") || s.is(k, "[") || s.is(k, "{")) k = s.close_of(k);
+  }
+  return k;
+}
+
 /// Returns the token after the template arguments that begin at i; kNone if they do not end before `end`.
 size_t behind_arguments(const Source& s, size_t i, size_t end) {
   int depth = 0;
@@ -43,12 +55,13 @@ size_t behind_arguments(const Source& s, size_t i, size_t end) {
 
 }  // namespace
 
-void rewrite_declaration(Source& s, size_t head, size_t end) {
+std::vector<size_t> rewrite_declaration(Source& s, size_t head, size_t end) {
   std::string fills;
+  std::vector<size_t> names;
   bool in_type = true;
   for (size_t k = head; k < end;) {
     if (s.is(k, "alignas") || s.is(k, "__align__") || s.is(k, "__attribute__")) {
-      if (!in_type || !s.is(k + 1, "(")) return;
+      if (!in_type || !s.is(k + 1, "(")) return {};
       k = s.close_of(k + 1) + 1;
       continue;
     }
@@ -57,30 +70,37 @@ void rewrite_declaration(Source& s, size_t head, size_t end) {
       continue;
     }
     if (in_type && s.is(k, "<")) {
-      if (k == head || !s[k - 1].word()) return;
+      if (k == head || !s[k - 1].word()) return {};
       k = behind_arguments(s, k, end);
-      if (k == Source::kNone) return;
+      if (k == Source::kNone) return {};
       continue;
     }
-    if (!s[k].word() || !s[k].ours || is_one_of(kOthers, s[k].text)) return;
-    const bool is_name = k + 1 == end || s.is(k + 1, ",") || s.is(k + 1, "[");
+    if (!s[k].word() || !s[k].ours || is_one_of(kOthers, s[k].text)) return {};
+    const bool is_name = k + 1 == end || s.is(k + 1, ",") || s.is(k + 1, "[") || begins_value(s, k + 1);
     if (!is_name) {
-      if (!in_type) return;
+      if (!in_type) return {};
       ++k;
       continue;
     }
     const bool follows_type = k > head && (s[k - 1].word() || s.is(k - 1, ">") || s.is(k - 1, ")")) &&
                               !is_one_of(kTags, s[k - 1].text);
-    if (in_type && !follows_type) return;
+    if (in_type && !follows_type) return {};
     in_type = false;
-    fills += " ::klab::program::unset(" + std::string(s[k].text) + ");";
-    ++k;
+    const size_t name = k++;
     while (k < end && s.is(k, "[")) k = s.close_of(k) + 1;
+    if (begins_value(s, k)) {
+      k = behind_value(s, k, end);
+      if (k == Source::kNone) return {};
+    } else {
+      fills += " ::klab::program::unset(" + std::string(s[name].text) + ");";
+      names.push_back(name);
+    }
     if (k == end) break;
-    if (!s.is(k, ",")) return;
+    if (!s.is(k, ",")) return {};
     ++k;
   }
   if (!fills.empty()) s.insert_behind(end, fills);
+  return names;
 }
 
 }  // namespace klab::cuda_compiler

@@ -232,6 +232,7 @@ class Build {
       if (!said.empty()) std::fprintf(stderr, "%s", about_headers(said).c_str());
     }
     if (code != 0) return 2;
+    bool aligned_types = false;
     if (!o_.dry) {
       const std::string text = whole(preprocessed);
       has_device_library = text.find("/cub/") != std::string::npos;
@@ -241,6 +242,7 @@ class Build {
       }
       const Rewritten r = rewrite(text, is_foreign, {.relocatable = o_.relocatable});
       kernels_ += r.kernels;
+      aligned_types = r.aligned_types;
       for (const std::string& w : r.warnings) std::fprintf(stderr, "%s\n", w.c_str());
       std::ofstream(o_.stop == Options::Stop::preprocessed ? object : rewritten, std::ios::binary) << r.text;
     }
@@ -248,11 +250,14 @@ class Build {
     Words c = base(true);
     // CUB gives members the names of their types, which nvcc accepts.
     if (has_device_library) c.emplace_back("-fpermissive");
+    // A copy of such a structure is one access on a GPU; here the compiler makes accesses of its members.
+    if (aligned_types && !o_.plain) c.emplace_back("-fsanitize=alignment");
     add(c, {"-fpreprocessed", "-x", "c++", "-c", rewritten.string(), "-o", object.string()});
     int compiled = say_and_run(c, words);
     if (o_.dry) return 0;
     // A statement was taken for the declaration of a variable, or the variable cannot be filled.
-    if (compiled != 0 && whole(words).find("::unset") != std::string::npos) {
+    const auto says = [&](const char* name) { return whole(words).find(name) != std::string::npos; };
+    if (compiled != 0 && (says("::unset") || says("used("))) {
       std::ofstream(rewritten, std::ios::binary)
           << rewrite(whole(preprocessed), is_foreign, {.unset = false, .relocatable = o_.relocatable}).text;
       compiled = say_and_run(c, words);

@@ -21,7 +21,7 @@ constexpr std::array kLibraries = {
     Library{"cufftw", "cuFFT's interface of FFTW"},
     Library{"cufftMp", "cuFFT for several nodes"},
     Library{"cufftdx", "cuFFT in kernels"},
-    Library{"cusparse", "the device library cuSPARSE"},
+    Library{"cusparseLt", "the device library cuSPARSELt"},
     Library{"cusolver", "the device library cuSOLVER"},
     Library{"cudnn", "the device library cuDNN"},
     Library{"nvrtc", "run-time compilation (NVRTC)"},

@@ -24,25 +24,46 @@ std::string stored_async(const PtxInstruction& i, const PtxNames& n) {
   return text + "}}, " + n.address(i.operands[2], true) + ");";
 }
 
+/// Returns whether other threads may access the memory at the same time. `volatile` is weaker: it orders nothing within a block.
+bool is_strong(const PtxInstruction& i) {
+  return i.has("relaxed") || i.has("acquire") || i.has("release") || i.has("mmio");
+}
+
+/// Returns the statement with the fences that an instruction with .acquire, .release or .acq_rel has in it.
+std::string with_fences(const PtxInstruction& i, const std::string& statement) {
+  if (statement.empty()) return "";
+  const std::string fence = i.has("cta") ? "__threadfence_block();" : "__threadfence();";
+  const bool both = i.has("acq_rel") || i.has("sc");
+  return (both || i.has("release") ? fence + " " : "") + statement +
+         (both || i.has("acquire") ? " " + fence : "");
+}
+
 std::string moved_memory(const PtxInstruction& i, const PtxNames& n) {
   const std::string type = ptx_type_of(i);
   const bool load = i.op() == "ld" || i.op() == "ldu";
   if (type.empty() || i.operands.size() < 2 || i.has("param") || i.has("local") || i.has("b128")) return "";
   const std::string address = n.address(i.operands[load ? 1 : 0], ptx_shared(i));
   const std::vector<std::string> values = PtxNames::list(i.operands[load ? 0 : 1]);
+  const bool flag = is_strong(i) || i.has("volatile");
   const std::string many = std::to_string(values.size()), of = "<" + type + ", " + many + ">";
+  if (values.size() == 1 && is_strong(i)) {
+    if (load) return n.set(values[0], kPtxHelpers + "load_strong<" + type + ">(" + address + ")");
+    return kPtxHelpers + "store_strong<" + type + ">(" + address + ", " + n.as(type, values[0]) + ");";
+  }
   if (values.size() == 1) {
     const std::string at =
         "*static_cast<" + std::string(i.has("volatile") ? "volatile " : "") + type + "*>(" + address + ")";
     return load ? n.set(values[0], at) : at + " = " + n.as(type, values[0]) + ";";
   }
   if (load) {
-    std::string text = "{ const auto klab_all = " + kPtxHelpers + "load" + of + "(" + address + ");";
+    std::string text =
+        "{ const auto klab_all = " + kPtxHelpers + (flag ? "load_flag" : "load") + of + "(" + address + ");";
     for (size_t k = 0; k < values.size(); ++k)
       text += n.set(values[k], "klab_all.x[" + std::to_string(k) + "]");
     return text + " }";
   }
-  std::string text = kPtxHelpers + "store(" + address + ", " + kPtxHelpers + "Neighbors" + of + "{{";
+  std::string text = kPtxHelpers + (flag ? "store_flag(" : "store(") + address + ", " + kPtxHelpers +
+                     "Neighbors" + of + "{{";
   for (const std::string& v : values) text += n.as(type, v) + ", ";
   return text + "}});";
 }
@@ -137,8 +158,8 @@ std::string address_of(const PtxInstruction& i, const PtxNames& n) {
 std::string ptx_memory(const PtxInstruction& i, const PtxNames& n) {
   const std::string& op = i.op();
   if (op == "st" && i.has("async")) return stored_async(i, n);
-  if (op == "ld" || op == "ldu" || op == "st") return moved_memory(i, n);
-  if (op == "atom" || op == "red") return atomic_of(i, n);
+  if (op == "ld" || op == "ldu" || op == "st") return with_fences(i, moved_memory(i, n));
+  if (op == "atom" || op == "red") return with_fences(i, atomic_of(i, n));
   if (op == "cp" && i.has("async") && !i.has("bulk") && !i.has("mbarrier")) return copied_memory(i, n);
   if (op == "cvta") return address_of(i, n);
   if (op == "mapa" && i.operands.size() == 3)

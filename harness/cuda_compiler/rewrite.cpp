@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/rewriter.h"
@@ -28,6 +29,7 @@ constexpr const char* kDevice = "__attribute__((section(\"klab_device\")))";
 // follow.
 constexpr const char* kDeviceZero =
     "__attribute__((section(\"klab_device_zero,\\\"aw\\\",@nobits" KLAB_COMMENT "\")))";
+constexpr int kGuardBytes = 512;
 
 class Rewriter {
  public:
@@ -45,7 +47,7 @@ class Rewriter {
         if (const size_t next = word(i); next != Source::kNone) i = next - 1;
       }
     }
-    return {s_.edited(), kernels_, launches_, warnings()};
+    return {s_.edited(), kernels_, launches_, warnings(), aligned_types_};
   }
 
  private:
@@ -56,11 +58,12 @@ class Rewriter {
       head_ = i + 1;
     } else if (t.is("}")) {
       if (scopes_.size() > 1) scopes_.pop_back();
+      while (!never_set_.empty() && never_set_.back().scopes > scopes_.size()) never_set_.pop_back();
       head_ = i + 1;
     } else if (t.is(";")) {
       if (unset_ && t.ours && head_ < i && scopes_.back().device && scopes_.back().kind != Kind::type &&
           !is_device_library(*t.file))
-        rewrite_declaration(s_, head_, i);
+        declaration(i);
       head_ = i + 1;
     } else if (t.is(":") && i > 0 &&
                (s_.is(i - 1, "public") || s_.is(i - 1, "private") || s_.is(i - 1, "protected"))) {
@@ -72,6 +75,12 @@ class Rewriter {
       rewrite_shift(s_, i, head_);
       rewrite_assignment(s_, i);
     }
+  }
+
+  /// Handles what may declare local variables without a value, up to the ; at i.
+  void declaration(size_t i) {
+    for (const size_t name : rewrite_declaration(s_, head_, i))
+      if (is_never_set(s_, name, i)) never_set_.push_back({s_[name].text, scopes_.size()});
   }
 
   /// Returns the scope that the { at i opens, from the declaration before it.
@@ -110,6 +119,8 @@ class Rewriter {
         scopes_.back().kind != Kind::type)
       rewrite_unasked(s_, i);
     if (w == "memcpy" || w == "memmove" || w == "memset") watched_copy(i);
+    if (std::ranges::find(never_set_, w, &NeverSet::name) != never_set_.end()) rewrite_computation(s_, i);
+    if (w == "alignas" || w == "__align__" || w == "__attribute__") alignment(i);
     if (w[0] != '_' && w != "asm") return Source::kNone;
     if (w == "__global__") return kernel(i);
     if (w == "__shared__") {
@@ -149,6 +160,16 @@ class Rewriter {
       return;  // a member
     }
     s_.replace(from, i + 1, "klab_watched_" + std::string(s_[i].text));
+  }
+
+  /// Notes a type with an alignment of its own.
+  void alignment(size_t i) {
+    const bool of_type = i > 0 && (s_.is(i - 1, "struct") || s_.is(i - 1, "class") || s_.is(i - 1, "union") ||
+                                   s_.is(i - 1, "}"));
+    if (!of_type || !s_.is(i + 1, "(") || is_device_library(*s_[i].file)) return;
+    const size_t close = s_.close_of(i + 1);
+    aligned_types_ = aligned_types_ || !s_.is(i, "__attribute__") || s_.has(i, close, "aligned") ||
+                     s_.has(i, close, "__aligned__");
   }
 
   size_t kernel(size_t i) {
@@ -245,9 +266,37 @@ class Rewriter {
   void device(size_t i) {
     if (!is_variable(i)) return s_.remove(i);
     defines(i);
-    const bool own = scopes_.back().kind == Kind::file && !s_.has(head_, i, "static") &&
-                     !s_.has(i, std::min(statement_end(i), i + 3), "static") && !is_external(i);
+    const bool is_static =
+        s_.has(head_, i, "static") || s_.has(i, std::min(statement_end(i), i + 3), "static");
+    const bool own = scopes_.back().kind == Kind::file && !is_static && !is_external(i);
+    if (scopes_.back().kind == Kind::file) guard(i, own || is_static);
     s_.replace(i, i + 1, own ? std::string("static ") + section_of(i) : section_of(i));
+  }
+
+  /// Declares memory that no kernel may access between the variables of the device around i, and next to them. The compiler emits
+  /// the variables of a section in the order of the file or in the reverse one, so the first has such memory on both sides.
+  /// `between`: of one declaration too.
+  void guard(size_t i, bool between) {
+    const char* const section = section_of(i);
+    const auto name = [&](int count) {
+      const std::string one = "klab_guard" + std::to_string(++guards_);
+      return one + "[" + std::to_string(count) + "] __asm__(\"" + one + "\") __attribute__((used))";
+    };
+    const auto declared = [&] {
+      return std::string("static ") + section + " char " + name(kGuardBytes) + ";";
+    };
+    if (bool& first = guarded_[section == kDevice]; !std::exchange(first, true))
+      s_.insert_before(head_, declared() + " ");
+    const size_t end = statement_end(i);
+    for (size_t k = i + 1; k < end && between && !s_.has(i, end, "auto"); ++k) {
+      if (s_.is(k, "<"))
+        k = s_.behind_angles(k) - 1;
+      else if (s_.is(k, "(") || s_.is(k, "[") || s_.is(k, "{"))
+        k = s_.close_of(k);
+      else if (s_.is(k, ","))
+        s_.insert_before(k, ", " + name(kGuardBytes / 8));  // elements of the variables' type
+    }
+    s_.insert_behind(end, " " + declared());
   }
 
   /// Returns the names of the variables that the declaration around i declares.
@@ -342,18 +391,27 @@ class Rewriter {
     return false;
   }
 
-  std::string section_of(size_t i) const {
+  const char* section_of(size_t i) const {
     const size_t end = statement_end(i);
     return s_.has(i, end, "=") || s_.has(i, end, "{") ? kDevice : kDeviceZero;
   }
 
+  /// A variable that nothing sets, and the number of scopes around it.
+  struct NeverSet {
+    std::string_view name;
+    size_t scopes;
+  };
+
   Source& s_;
   bool unset_, relocatable_;
   std::vector<Scope> scopes_;
+  std::vector<NeverSet> never_set_;
   size_t head_ = 0;                         // first token of the declaration or statement
   std::map<std::string, size_t> external_;  // variables of the device that are declared extern, and where
   std::set<std::string> defined_;
-  int kernels_ = 0, launches_ = 0;
+  int kernels_ = 0, launches_ = 0, guards_ = 0;
+  bool aligned_types_ = false;
+  bool guarded_[2] = {};  // by section of variables of the device: it has a guard
 };
 
 }  // namespace

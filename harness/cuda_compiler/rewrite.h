@@ -7,7 +7,9 @@
 //   __shared__ T a[8]      a variable of the host thread that runs the block
 //   extern __shared__      the block's dynamic shared memory
 //   T v;                   in device code: T v; ::klab::program::unset(v);
-//   __constant__ __device__ __managed__    variables, the first two in sections of their own
+//   v += x;                if nothing sets v: (::klab::program::used(v, "v"), v) += x;
+//   __constant__ __device__ __managed__    variables, the first two in sections of their own; between those of the
+//                          second kind lies memory that nothing may access
 #pragma once
 
 #include <stdexcept>
@@ -30,6 +32,7 @@ struct Rewritten {
   std::string text;
   int kernels = 0, launches = 0;
   std::vector<std::string> warnings;
+  bool aligned_types = false;  // a type has an alignment of its own
 };
 
 struct Rewriting {

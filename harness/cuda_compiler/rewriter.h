@@ -70,8 +70,15 @@ void rewrite_shift(Source& s, size_t i, size_t head);
 void rewrite_assignment(Source& s, size_t i);
 
 /// Behind the local variables of a kernel that tokens [head, end) declare without a value, inserts calls that mark them as
-/// not set. `end` is the ;.
-void rewrite_declaration(Source& s, size_t head, size_t end);
+/// not set. `end` is the ;. Returns their names' tokens.
+std::vector<size_t> rewrite_declaration(Source& s, size_t head, size_t end);
+
+/// Returns whether nothing in its block sets the variable that is declared without a value at `name`, though something computes
+/// with it. `end` is the ; of the declaration.
+bool is_never_set(const Source& s, size_t name, size_t end);
+
+/// Rewrites the use of such a variable at i, if it is part of a computation, so that it is reported when it is reached.
+void rewrite_computation(Source& s, size_t i);
 
 /// Marks a call of CUDA's runtime in host code whose error is dropped.
 void rewrite_unasked(Source& s, size_t i);

@@ -86,7 +86,7 @@ void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   touches_in_stream(to, bytes, true);
   if (to_side == Side::device) simt::mark_defined(to, bytes, true);
   if (!simt::is_device(to) && to_side == Side::host) brought_to_host(to, from, bytes);
-  if (simt::is_device(to)) brought_to_device(to, from, bytes);
+  if (to_side == Side::device) brought_to_device(to, from, bytes);
   std::memmove(to, from, bytes);
 }
 
@@ -129,6 +129,8 @@ Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes
       }
       std::memcpy(other, at, bytes);
     } else {
+      simt::mark_defined(at, bytes, true);
+      brought_to_device(at, other, bytes);
       std::memcpy(at, other, bytes);
     }
   };

@@ -1,7 +1,9 @@
 // Errors: names, messages, and how a call ends.
 #include <algorithm>
+#include <exception>
 
 #include "harness/cuda_program/state.h"
+#include "harness/simt/background.h"
 #include "harness/simt/executor.h"
 
 namespace klab::program {
@@ -218,13 +220,22 @@ cudaError_t error_named(const std::string& name) {
 cudaError_t api(const std::function<void()>& body, bool when_broken) {
   State& s = state();
   std::unique_lock lock(s.mutex, std::defer_lock);
-  if (simt::running != nullptr && simt::running->grid != nullptr)
+  std::exception_ptr of_background;
+  if (simt::running != nullptr && simt::running->grid != nullptr) {
     simt::running->in_turn();  // called from a kernel: the thread that launched it holds the lock and waits
-  else
+  } else {
+    // Without the lock, which other threads of the host need to write what the launch waits for.
+    try {
+      simt::wait_for_background();
+    } catch (const simt::Error&) {
+      of_background = std::current_exception();
+    }
     lock.lock();
+  }
   cudaError_t error = cudaSuccess;
   last_reason().clear();
   try {
+    if (of_background) std::rethrow_exception(of_background);
     if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
     body();
   } catch (const Failed& f) {

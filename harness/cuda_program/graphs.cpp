@@ -6,6 +6,7 @@
 
 #include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/stream_state.h"
+#include "harness/simt/background.h"
 
 using namespace klab::program;
 
@@ -33,11 +34,37 @@ std::vector<std::shared_ptr<GraphMemory>> memory_of(const std::vector<const CUgr
     if (node->memory != nullptr) list.push_back(node->memory);
   return list;
 }
-bool has_memory_nodes(const CUgraph_st& graph) {
-  return std::ranges::any_of(graph.nodes,
-                             [](const auto& n) { return n->memory != nullptr || n->freed != nullptr; });
+/// Returns whether the graph has nodes that cannot be cloned: they own memory, or graphs.
+bool has_owners(const CUgraph_st& graph) {
+  return std::ranges::any_of(graph.nodes, [](const auto& n) {
+    return n->memory != nullptr || n->freed != nullptr || !n->bodies.empty();
+  });
 }
 }  // namespace
+
+namespace klab::program {
+namespace {
+void run_node(const Work& work) {
+  simt::wait_for_background();
+  work();
+}
+}  // namespace
+
+void run_graph(const CUgraph_st& graph) {
+  begin_conditions(graph.conditions);
+  for (const auto* node : in_order(graph)) run_node(node->work);
+}
+CUgraphNode_st& add_graph_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                               size_t count, Work work) {
+  require(node != nullptr && graph != nullptr && (after != nullptr || count == 0));
+  auto made = std::make_unique<CUgraphNode_st>();
+  made->work = std::move(work);
+  if (count > 0) made->after.assign(after, after + count);
+  *node = made.get();
+  graph->nodes.push_back(std::move(made));
+  return **node;
+}
+}  // namespace klab::program
 
 extern "C" {
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) {
@@ -65,6 +92,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
     made->nodes = in_order(*graph);
     for (const auto* node : made->nodes) made->work.push_back(node->work);
     made->memory = memory_of(made->nodes);
+    made->conditions = graph->conditions;
     made->frees_on_launch = (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
     *exec = made.release();
   });
@@ -75,10 +103,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     // A launch cannot allocate what an earlier one has not freed.
     if (!exec->frees_on_launch)
       require(std::ranges::none_of(exec->memory, [](const auto& m) { return m->is_taken(); }));
-    enqueue(stream, [work = exec->work, memory = exec->memory] {
+    enqueue(stream, [work = exec->work, memory = exec->memory, conditions = exec->conditions] {
+      begin_conditions(conditions);
       for (const auto& m : memory)
         if (m->is_taken()) m->give_back();
-      for (const Work& w : work) w();
+      for (const Work& w : work) run_node(w);
     });
   });
 }
@@ -94,7 +123,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return api([&] {
     require(clone != nullptr && graph != nullptr);
-    require(!has_memory_nodes(*graph), cudaErrorNotSupported);
+    require(!has_owners(*graph), cudaErrorNotSupported);
     auto made = std::make_unique<CUgraph_st>();
     std::map<const CUgraphNode_st*, CUgraphNode_st*> same;
     for (const auto& node : graph->nodes) {
@@ -107,19 +136,6 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   });
 }
 }
-
-namespace {
-CUgraphNode_st& add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                         Work work) {
-  require(node != nullptr && graph != nullptr && (after != nullptr || count == 0));
-  auto made = std::make_unique<CUgraphNode_st>();
-  made->work = std::move(work);
-  if (count > 0) made->after.assign(after, after + count);
-  *node = made.get();
-  graph->nodes.push_back(std::move(made));
-  return **node;
-}
-}  // namespace
 
 namespace {
 Work work_of(const cudaKernelNodeParams& p) {
@@ -152,7 +168,7 @@ cudaError_t add_work(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNo
                      const P* p) {
   return api([&] {
     require(p != nullptr);
-    add_node(node, graph, after, count, work_of(*p));
+    add_graph_node(node, graph, after, count, work_of(*p));
   });
 }
 cudaError_t set_work(cudaGraphNode_t node, const std::function<Work()>& work) {
@@ -190,14 +206,14 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, con
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                      size_t count, void* to, const void* from, size_t bytes,
                                      cudaMemcpyKind kind) {
-  return api([&] { add_node(node, graph, after, count, work_of_copy(to, from, bytes, kind)); });
+  return api([&] { add_graph_node(node, graph, after, count, work_of_copy(to, from, bytes, kind)); });
 }
 cudaError_t klab_cuda_graph_symbol(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                    size_t count, void* symbol, size_t symbol_bytes, void* other, size_t bytes,
                                    size_t offset, cudaMemcpyKind kind, int from_symbol) {
   return api([&] {
-    add_node(node, graph, after, count,
-             work_of_symbol(symbol, symbol_bytes, other, bytes, offset, kind, from_symbol != 0));
+    add_graph_node(node, graph, after, count,
+                   work_of_symbol(symbol, symbol_bytes, other, bytes, offset, kind, from_symbol != 0));
   });
 }
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
@@ -210,17 +226,17 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const
 }
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                   size_t count) {
-  return api([&] { add_node(node, graph, after, count, [] {}); });
+  return api([&] { add_graph_node(node, graph, after, count, [] {}); });
 }
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                        size_t count, cudaGraph_t child) {
   return api([&] {
     require(child != nullptr && child != graph);
-    require(!has_memory_nodes(*child), cudaErrorNotSupported);
+    require(!has_owners(*child), cudaErrorNotSupported);
     std::vector<Work> all;
     for (const auto* each : in_order(*child)) all.push_back(each->work);
-    add_node(node, graph, after, count, [all] {
-      for (const Work& w : all) w();
+    add_graph_node(node, graph, after, count, [all] {
+      for (const Work& w : all) run_node(w);
     });
   });
 }
@@ -230,7 +246,7 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, c
     require(p != nullptr && p->poolProps.allocType == cudaMemAllocationTypePinned &&
             p->poolProps.location.type == cudaMemLocationTypeDevice && p->poolProps.location.id == 0);
     const auto memory = std::make_shared<GraphMemory>(p->bytesize);
-    add_node(node, graph, after, count, [memory] { memory->take(); }).memory = memory;
+    add_graph_node(node, graph, after, count, [memory] { memory->take(); }).memory = memory;
     p->dptr = memory->address();
   });
 }
@@ -238,7 +254,7 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, co
                                     size_t count, void* p) {
   return api([&] {
     require(graph_memory_at(p) != nullptr);
-    add_node(node, graph, after, count, [p] { release_device(p); }).freed = p;
+    add_graph_node(node, graph, after, count, [p] { release_device(p); }).freed = p;
   });
 }
 cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, cudaMemAllocNodeParams* p) {

@@ -6,6 +6,7 @@
 
 #include "harness/cuda_program/graph_memory.h"
 #include "harness/cuda_program/state.h"
+#include "harness/simt/background.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/unset.h"
 #include "klab_cuda/library_memory.h"
@@ -26,6 +27,8 @@ void* allocate(size_t bytes, simt::Home home, const char* what) {
   void* p = simt::device_alloc(bytes, name.c_str());
   simt::Allocation* a = simt::allocation_at(p);
   a->home = home;
+  if (home == simt::Home::pinned || home == simt::Home::managed)
+    simt::host_shares_memory = [] { return true; };
   // Writes by the host are not seen, so all of it counts as written.
   if (home != simt::Home::device) simt::mark_defined(p, bytes, true);
   return p;

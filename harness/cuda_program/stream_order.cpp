@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 
 #include "harness/cuda_program/stream_state.h"
 #include "harness/simt/cluster_api.h"
@@ -103,7 +104,10 @@ void launch_in_stream(const simt::Launch& launch, const std::string& kernel, con
   const int line = running_work.line;
   std::vector<simt::EarlierWork>& before =
       launches_before()[running_work.stream != nullptr ? running_work.stream->id : 0];
-  simt::InStreams place{{}, at_line(line)};
+  // Kept for a launch that is left in the background, which is over before the next one begins.
+  static std::unique_ptr<simt::InStreams> of_launch;
+  of_launch = std::make_unique<simt::InStreams>(simt::InStreams{{}, at_line(line)});
+  simt::InStreams& place = *of_launch;
   if (counts()) place.unordered = running_work.unordered;
   if (extras.overlaps) place.unordered.insert(place.unordered.end(), before.begin(), before.end());
   std::ranges::sort(place.unordered, {}, &simt::EarlierWork::first);

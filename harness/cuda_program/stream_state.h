@@ -35,21 +35,37 @@ Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes
 
 namespace klab::program {
 class GraphMemory;
-}
+
+/// The value that decides what a conditional node runs.
+struct GraphCondition {
+  unsigned value = 0, at_launch = 0;
+  bool is_set_at_launch = false, has_node = false;
+};
+/// Adds a node to a graph.
+CUgraphNode_st& add_graph_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                               size_t count, Work work);
+/// Runs the nodes of a graph, each behind those that it depends on.
+void run_graph(const CUgraph_st& graph);
+/// Gives the conditions the values that they have when their graph is launched.
+void begin_conditions(const std::vector<std::shared_ptr<GraphCondition>>& conditions);
+}  // namespace klab::program
 
 struct CUgraphNode_st {
   klab::program::Work work;
   std::vector<CUgraphNode_st*> after;
   std::shared_ptr<klab::program::GraphMemory> memory;  // of an allocation node
   void* freed = nullptr;                               // by a free node
+  std::vector<cudaGraph_t> bodies;                     // of a conditional node, whose work owns them
 };
 struct CUgraph_st {
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // topologically sorted
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;                      // topologically sorted
+  std::vector<std::shared_ptr<klab::program::GraphCondition>> conditions;  // of its conditional nodes
 };
 struct CUgraphExec_st {
   std::vector<klab::program::Work> work;
   std::vector<const CUgraphNode_st*> nodes;  // nodes that the work came from; their graph may be destroyed
   std::vector<std::shared_ptr<klab::program::GraphMemory>> memory;
+  std::vector<std::shared_ptr<klab::program::GraphCondition>> conditions;
   bool frees_on_launch = false;  // what an earlier launch allocated and nothing has freed
 };
 struct CUstream_st {
@@ -63,6 +79,7 @@ struct CUstream_st {
   int priority = 0;
   std::shared_ptr<CUgraph_st> captured;  // graph that captures the stream; nullptr: work runs
   bool captures = false;                 // started the capture, rather than joined it
+  bool captures_into = false;            // a graph that the program has
   bool spoiled = false;
   uint64_t done = 0;  // number of the last work submitted
   // other streams it waits for, up to their work of that number

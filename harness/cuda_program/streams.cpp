@@ -10,6 +10,7 @@
 #include "harness/cuda_program/children.h"
 #include "harness/cuda_program/stream_state.h"
 #include "harness/simt/memory.h"
+#include "klab_cuda/graph_nodes.h"
 
 namespace klab::program {
 namespace {
@@ -273,12 +274,26 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
     s.spoiled = false;
   });
 }
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t*,
+                                          const cudaGraphEdgeData*, size_t, cudaStreamCaptureMode) {
+  return api([&] {
+    CUstream_st& s = stream_of(stream);
+    require(graph != nullptr);
+    require(&s != &legacy(), cudaErrorStreamCaptureUnsupported);
+    require(s.captured == nullptr, cudaErrorIllegalState);
+    // What is captured comes behind all nodes that the graph has.
+    s.captured = std::shared_ptr<CUgraph_st>(graph, [](CUgraph_st*) {});
+    s.captures = s.captures_into = true;
+    s.spoiled = false;
+  });
+}
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return api([&] {
     CUstream_st& s = stream_of(stream);
     require(s.captured != nullptr, cudaErrorIllegalState);
     require(s.captures, cudaErrorStreamCaptureUnmatched);
     const std::shared_ptr<CUgraph_st> made = s.captured;
+    const bool into = std::exchange(s.captures_into, false);
     bool spoiled = false;
     for (CUstream_st* o : streams())
       if (o->captured == made) {
@@ -290,7 +305,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
       if (e->captured == made) e->captured = nullptr;
     *graph = nullptr;
     require(!spoiled, cudaErrorStreamCaptureInvalidated);
-    *graph = new CUgraph_st(std::move(*made));
+    *graph = into ? made.get() : new CUgraph_st(std::move(*made));
   });
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {

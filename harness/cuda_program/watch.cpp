@@ -15,6 +15,7 @@
 
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
+#include "harness/simt/background.h"
 #include "harness/simt/compiled_code.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/fault.h"
@@ -182,7 +183,8 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
                          ", which was never written, or a kernel with a variable that was never set",
                      pc);
   // Atomics of host and device may meet, where the device allows it, and a host may wait for a flag.
-  if (const std::string why = how == simt::HostAccess::atomic ? "" : busy_reason(p, write); !why.empty())
+  const bool is_flag = how == simt::HostAccess::atomic || simt::background_waits_for(p);
+  if (const std::string why = is_flag ? "" : busy_reason(p, write); !why.empty())
     add_host_finding(
         simt::Kind::not_synchronized,
         what + "in " + a->name + ", though " + why +

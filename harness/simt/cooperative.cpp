@@ -39,6 +39,7 @@ void Trace::unpark(ParkedBlock block) {
   block_numbers_.push_back(executor_->block_number);
   clocks_.assign(executor_->warps(), WarpClock{});
   acquired_.clear();
+  all_behind_flags();
   fences_ = fences_before_ = {};
   async_.turn_off();
 }

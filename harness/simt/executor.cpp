@@ -10,6 +10,7 @@
 #include "harness/simt/cluster.h"
 #include "harness/simt/grid_run.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -325,7 +326,8 @@ uint64_t Executor::work_of_block() const {
 
 /// Runs all blocks sequentially.
 void Executor::run_alone(Session& session, Trace* with) {
-  const BlockOrder order{uint64_t{grid_dim[0]} * grid_dim[1] * grid_dim[2], options_.seed};
+  const BlockOrder order{uint64_t{grid_dim[0]} * grid_dim[1] * grid_dim[2], options_.seed,
+                         is_of_library(launch->kernel)};
   const uint64_t blocks = order.size();
   if (launch->cooperative) {
     std::vector<uint64_t> all;

@@ -256,6 +256,8 @@ class Executor {
   [[noreturn]] void spins_for_ever();
   /// Returns whether host code may write the word that a thread waits for.
   bool waits_for_host(const Lane& lane) const;
+  /// Lets host code run on for a while if a thread waits for it. Returns false if none does, or if nothing can write the word.
+  bool host_went_on();
 
   static constexpr uint64_t kTurn = 1 << 16;
   uint64_t steps_ = 0, turn_ = 0, step_limit_ = 0;  // of the running block; steps_ at which the turn ends

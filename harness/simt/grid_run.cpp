@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/simt/executor.h"
+#include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -40,7 +41,8 @@ BlockOrder::BlockOrder(const unsigned (&grid)[3], const unsigned (&cluster)[3], 
   std::copy(cluster, cluster + 3, cluster_);
 }
 
-BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed) : units_(blocks) {
+BlockOrder::BlockOrder(uint64_t blocks, uint64_t seed, bool by_number) : units_(blocks) {
+  if (by_number) return;
   // Maps n -> n·step + begin with step and blocks coprime.
   step_ = blocks > 2 ? mixed(seed) % blocks | 1 : 1;
   const auto coprime = [](uint64_t a, uint64_t b) {
@@ -72,7 +74,7 @@ GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile
       kernel(std::move(name)),
       session(s),
       traced(profile != nullptr),
-      order(uint64_t(l.grid[0]) * l.grid[1] * l.grid[2], s.options().seed),
+      order(uint64_t(l.grid[0]) * l.grid[1] * l.grid[2], s.options().seed, is_of_library(l.kernel)),
       profile_(profile),
       first_interval_(Trace::new_intervals(1)) {}
 

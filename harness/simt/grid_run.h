@@ -32,10 +32,10 @@ namespace klab::simt {
 /// Returns a pseudo-random hash of a number: splitmix64.
 uint64_t mixed(uint64_t x);
 
-/// The order of a grid's blocks: a permutation chosen by the seed.
+/// The order of a grid's blocks: a permutation chosen by the seed, or that of their numbers.
 class BlockOrder {
  public:
-  BlockOrder(uint64_t blocks, uint64_t seed);
+  BlockOrder(uint64_t blocks, uint64_t seed, bool by_number = false);
   /// In clusters: their blocks follow each other by rank.
   BlockOrder(const unsigned (&grid)[3], const unsigned (&cluster)[3], uint64_t seed);
   /// Returns the number of the block that runs in turn n.
@@ -59,6 +59,21 @@ using ThreadSet = std::bitset<1024>;
 using ThreadClocks = std::vector<uint16_t>;
 using ReleasedThreads = std::unordered_map<uint32_t, ThreadClocks>;
 
+/// What blocks have released by atomics and flags, by address: for the blocks from turn `first` on the last interval, in which only
+/// some threads count; 0: none.
+struct Releases {
+  struct One {
+    size_t first = 0;
+    std::vector<uint32_t> until;
+    /// Makes room for the blocks [from, to).
+    void widen(size_t from, size_t to);
+  };
+  std::unordered_map<uintptr_t, One> at;
+  size_t entries = 0;  // of all `until`
+  bool lost = false;   // too many: they were forgotten, and any flag may have released everything before
+  void clear() { *this = {}; }
+};
+
 /// Results of one block.
 struct BlockResult {
   uint64_t turn = 0;
@@ -71,6 +86,8 @@ struct BlockResult {
   std::optional<Finding> fatal;  // set if it ended the launch
   std::exception_ptr error;      // set if it could not be run
 };
+
+class Background;
 
 class GridRun {
  public:
@@ -115,14 +132,11 @@ class GridRun {
   const void* place_of_site(uint16_t number);
   bool is_atomic(uint16_t number);
 
-  /// Writes that blocks have released by atomics (Trace::atomic_at). Used only by the block whose turn it is.
-  struct Released {
-    uintptr_t address;
-    std::vector<uint32_t> until;  // by turn: the last interval, in which only some threads count; 0: none
-  };
-  std::vector<Released> released;
+  /// Writes that blocks have released (Trace::atomic_at). Used only by the block whose turn it is.
+  Releases released;
   ReleasedThreads released_threads;
-  SplitCells split;  // for words of global memory
+  SplitCells split;                  // for words of global memory
+  Background* background = nullptr;  // host code may run on while this launch waits for it
 
  private:
   void add(BlockResult& result);

@@ -13,7 +13,16 @@ namespace {
 
 using klab::simt::running;
 
-inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
+bool releases(int order) {
+  return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+}
+bool acquires(int order) {
+  return order == __ATOMIC_CONSUME || order == __ATOMIC_ACQUIRE || order == __ATOMIC_ACQ_REL ||
+         order == __ATOMIC_SEQ_CST;
+}
+
+/// `order`: of an atomic access, as the compiler numbers them.
+inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc, int order = __ATOMIC_RELAXED) {
   using namespace klab::simt;
   if (running == nullptr || running->lane == nullptr) {
     if (HostThreads* const threads = listening())
@@ -23,14 +32,20 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc) {
                                   (c >= unwritten_begin.load(std::memory_order_relaxed) &&
                                    c < unwritten_end.load(std::memory_order_relaxed)))) {
       const bool write = (how & kWrite) != 0;
-      const bool atomic = (how & (kAtomic | kStrong)) != 0 || ((how & kVolatile) != 0 && !write);
+      const bool atomic = (how & (kAtomic | kStrong | kVolatile)) != 0;  // a flag is volatile
       host_touch(p, bytes, atomic ? HostAccess::atomic : write ? HostAccess::write : HostAccess::read, pc);
     }
     return;
   }
-  if ((how & (kAtomic | kVolatile)) != 0) running->in_turn(p);
-  if (running->trace == nullptr) return;
-  running->trace->access(p, bytes, how, pc);
+  const bool flag = (how & (kAtomic | kVolatile)) != 0;
+  if (flag) running->in_turn(p);
+  Trace* const trace = running->trace;
+  if (trace == nullptr) return;
+  order &= 0xFF;  // above lie flags of the compiler
+  if (flag && (how & kWrite) != 0 && releases(order)) trace->fence(true);
+  trace->access(p, bytes, how, pc);
+  if (flag && size_t(static_cast<const char*>(p) - running->lane->stack) >= kStackOfThread)
+    trace->atomic_at(p, how, acquires(order));
 }
 
 /// Handles the common case of a plain access.
@@ -113,38 +128,38 @@ constinit std::atomic<klab::simt::HostThreads*> klab::simt::host_threads{nullptr
 #define KLAB_ATOMIC_UPDATE(bits, T, name)                                        \
   T __tsan_atomic##bits##_##name(volatile T* p, T v, int order) {                \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic, \
-         __builtin_return_address(0));                                           \
+         __builtin_return_address(0), order);                                    \
     const Ordered ordered(p, true, true, order);                                 \
     return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                              \
   }
 #define KLAB_ATOMICS(bits, T)                                                                            \
   T __tsan_atomic##bits##_load(const volatile T* p, int order) {                                         \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kRead | klab::simt::kVolatile | klab::simt::kStrong,  \
-         __builtin_return_address(0));                                                                   \
+         __builtin_return_address(0), order);                                                            \
     const Ordered ordered(p, true, false, order);                                                        \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
   }                                                                                                      \
   void __tsan_atomic##bits##_store(volatile T* p, T v, int order) {                                      \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kVolatile | klab::simt::kStrong, \
-         __builtin_return_address(0));                                                                   \
+         __builtin_return_address(0), order);                                                            \
     const Ordered ordered(p, false, true, order);                                                        \
     __atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                                            \
   }                                                                                                      \
   T __tsan_atomic##bits##_exchange(volatile T* p, T v, int order) {                                      \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
-         __builtin_return_address(0));                                                                   \
+         __builtin_return_address(0), order);                                                            \
     const Ordered ordered(p, true, true, order);                                                         \
     return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                                  \
   }                                                                                                      \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int order, int) {   \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
-         __builtin_return_address(0));                                                                   \
+         __builtin_return_address(0), order);                                                            \
     const Ordered ordered(p, true, true, order);                                                         \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
   }                                                                                                      \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T v, int order, int) {     \
     seen(const_cast<T*>(p), sizeof(T), klab::simt::kWrite | klab::simt::kAtomic,                         \
-         __builtin_return_address(0));                                                                   \
+         __builtin_return_address(0), order);                                                            \
     const Ordered ordered(p, true, true, order);                                                         \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
   }                                                                                                      \
@@ -158,7 +173,11 @@ constinit std::atomic<klab::simt::HostThreads*> klab::simt::host_threads{nullptr
 
 extern "C" {
 void __tsan_atomic_thread_fence(int order) {
-  if (klab::simt::HostThreads* const threads = klab::simt::listening()) threads->fence();
+  if (running != nullptr && running->lane != nullptr) {
+    if ((order & 0xFF) != __ATOMIC_RELAXED) klab::simt::fence(true);
+  } else if (klab::simt::HostThreads* const threads = klab::simt::listening()) {
+    threads->fence();
+  }
   __atomic_thread_fence(order);
 }
 void __tsan_atomic_signal_fence(int) {}
@@ -208,6 +227,18 @@ void __ubsan_handle_out_of_bounds(const BadIndex* what, uintptr_t index) {
   const auto value = int64_t(uint64_t(index) << unused);
   running->trace->bad_index(what->index->info & 1 ? value >> unused : int64_t(uint64_t(value) >> unused),
                             what->array->name, what->file, int(what->line), __builtin_return_address(0));
+}
+/// Arguments of the compiler's check of pointers to types with an alignment of their own (-fsanitize=alignment).
+struct BadPointer {
+  const char* file;
+  uint32_t line, column;
+  const IndexType* type;
+  uint8_t log_alignment, kind;  // 0: load, 1: store; others make no access of the whole type
+};
+void __ubsan_handle_type_mismatch_v1(const BadPointer* what, void* pointer) {
+  if (running == nullptr || running->lane == nullptr || running->trace == nullptr || what->kind > 1) return;
+  running->trace->bad_alignment(pointer, size_t(1) << what->log_alignment, what->kind == 1, what->type->name,
+                                what->file, int(what->line), __builtin_return_address(0));
 }
 /// Called at every branch, so that loops without accesses are noticed too.
 void __sanitizer_cov_trace_pc() {

@@ -15,4 +15,13 @@ int cores();
 /// Throws simt::Error if no thread can be created.
 void on_host_workers(int count, const std::function<void()>& work);
 
+/// Begins the same, and returns true when all have ended, or false as soon as `leaves()` returns true. It is asked again at
+/// ask_again(). After false `work` must live until host_workers_ended() has returned true.
+bool begin_on_host_workers(int count, const std::function<void()>& work, const std::function<bool()>& leaves);
+void ask_again();
+/// Waits for the end of the work, at most for that time. Returns whether all have ended.
+bool host_workers_ended(int milliseconds);
+/// Returns how many threads there are for such work.
+int host_workers();
+
 }  // namespace klab::simt

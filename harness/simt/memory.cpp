@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/simt/finding.h"
+#include "harness/simt/modules.h"
 #include "harness/simt/runtime_api.h"
 #include "harness/simt/unset.h"
 
@@ -172,7 +173,7 @@ Cell* shadow_of(Allocation& a) {
 }
 
 void mark_defined(void* p, size_t bytes, bool defined) {
-  Allocation* a = allocation_at(p);
+  Allocation* a = global_at(p);
   if (a == nullptr || !a->live || bytes == 0 || (!watching && a->shadow == nullptr)) return;
   Cell* cells = shadow_of(*a);
   const size_t from = size_t(static_cast<char*>(p) - a->begin), to = from + bytes;

@@ -81,11 +81,7 @@ size_t device_bytes_in_use();
 /// In programs: called for each access that host code makes to device memory or to a __device__ variable
 /// (`watched_begin` to `watched_end`), or to memory of the host in the range from `unwritten_begin` to
 /// `unwritten_end`. nullptr: no callback.
-enum class HostAccess : uint8_t {
-  read,
-  write,
-  atomic
-};  // atomic: also a volatile read, which waits for a flag
+enum class HostAccess : uint8_t { read, write, atomic };  // atomic: also a volatile access, to a flag
 using HostTouch = void (*)(const void* p, size_t bytes, HostAccess how, const void* return_address);
 extern HostTouch host_touch;
 extern const char *watched_begin, *watched_end;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "harness/simt/async_block.h"
+#include "harness/simt/background.h"
 #include "harness/simt/cluster.h"
 #include "harness/simt/executor.h"
 #include "harness/simt/grid_run.h"
@@ -56,6 +57,7 @@ bool Executor::hold_meetings(unsigned warp) {
       slots[k] = other.slot;
     }
     if (one.what != Meeting::active && (one.mask & ~gone & ~present) != 0) continue;
+    if (trace != nullptr) trace->lanes_met(warp, present);
     if (trace != nullptr && one.what == Meeting::syncwarp) trace->warp_synchronized(warp, present);
     if (one.act != nullptr) {
       lane = &one;
@@ -245,6 +247,20 @@ bool Executor::waits_for_host(const Lane& l) const {
   return !is_shared(l.spin_at, 1);  // a __managed__ variable
 }
 
+bool Executor::host_went_on() {
+  if (grid == nullptr || grid->background == nullptr) return false;
+  for (unsigned t = 0; t < threads_; ++t) {
+    const Lane& l = lanes_[t];
+    if (l.state != State::ready || l.spins == 0 || !waits_for_host(l)) continue;
+    if (!grid->background->wait_for_host(l.spin_at)) return false;
+    for (unsigned k = 0; k < threads_; ++k) lanes_[k].spins = 0;
+    turns_waited_ = 0;
+    progress_ = steps_;
+    return true;
+  }
+  return false;
+}
+
 /// Ends the launch: earlier blocks have ended, and a later one cannot run before this one ends.
 void Executor::spins_for_ever() {
   const Lane* one = nullptr;
@@ -262,14 +278,15 @@ void Executor::spins_for_ever() {
                    : "a word of shared memory";
   if (for_host && cannot_run != nullptr) {
     const bool several = uint64_t(grid_dim[0]) * grid_dim[1] * grid_dim[2] > 1;
-    cannot_run(placed({.kind = Kind::never_ends,
-                       .file = at.file,
-                       .line = at.line,
-                       .text = "this thread waits for " + word + ", which host code can write" +
-                               (several ? "; later blocks, which could, begin when this one has ended" : "") +
-                               ". klab runs a launch to its end before host code goes on: a program whose "
-                               "kernel waits for the host needs a GPU"},
-                      one));
+    cannot_run(
+        placed({.kind = Kind::never_ends,
+                .file = at.file,
+                .line = at.line,
+                .text = "this thread waits for " + word + ", which host code can write" +
+                        (several ? "; later blocks, which could, begin when this one has ended" : "") +
+                        ". Host code waits for the launch, though, or for a call of the runtime, and has "
+                        "no other thread: a program whose kernel waits for more needs a GPU"},
+               one));
   }
   fatal_ = placed(
       {.kind = Kind::never_ends,
@@ -292,7 +309,7 @@ void Executor::turn_ends(const void* pc) {
   constexpr unsigned kPatience = 64;
   turns_waited_ =
       trace != nullptr && !launch->cooperative && cluster == nullptr && all_wait() ? turns_waited_ + 1 : 0;
-  if (turns_waited_ >= kPatience) spins_for_ever();
+  if (turns_waited_ >= kPatience && !host_went_on()) spins_for_ever();
   if (steps_ - progress_ <= step_limit_ && steps_ / kStepsInAll <= step_limit_) {
     if (trace == nullptr) let_others_run();  // it may wait for them; a traced thread yields elsewhere
     return;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/simt/background.h"
 #include "harness/simt/block_turns.h"
 #include "harness/simt/cluster.h"
 #include "harness/simt/cluster_api.h"
@@ -215,10 +216,15 @@ void launch(const Launch& l) {
   }
   std::vector<Site> before;
   if (profile != nullptr && session.options().share < 1) before = profile->sites();
-  const uint64_t watched = clusters != nullptr ? run_clusters(l, kernel, session, profile, *clusters->size)
-                           : threads_for(l, session.options()) > 1
-                               ? run_concurrently(l, kernel, session, profile)
-                               : run_alone(l, kernel, session, profile);
+  const bool may_wait_for_host = host_shares_memory != nullptr && profile != nullptr && !l.cooperative &&
+                                 session.options().share >= 1 && session.options().work_limit == 0 &&
+                                 running == nullptr && Recording::current() == nullptr &&
+                                 host_shares_memory();
+  const uint64_t watched =
+      clusters != nullptr ? run_clusters(l, kernel, session, profile, *clusters->size)
+      : may_wait_for_host ? run_in_background(l, kernel, session, profile, threads_for(l, session.options()))
+      : threads_for(l, session.options()) > 1 ? run_concurrently(l, kernel, session, profile)
+                                              : run_alone(l, kernel, session, profile);
   if (profile != nullptr && session.options().share < 1) {
     const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
     profile->scale(before, blocks / double(watched));
@@ -373,9 +379,11 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
     ex.trace->atomic_at(p);
   }
   const T old = *p;
-  *p = combine(how, old, value, expected);
+  T now = combine(how, old, value, expected);
   if constexpr (std::is_same_v<T, float>)
-    if (no_denormals) *p = without_denormals(combine(how, without_denormals(old), value, expected));
+    if (no_denormals) now = without_denormals(combine(how, without_denormals(old), value, expected));
+  // What does not change the word must not undo what host code writes at the same time.
+  if (std::memcmp(&old, &now, sizeof(T)) != 0) *p = now;
   ex.lane->polled(p, pc, std::memcmp(&old, p, sizeof(T)) == 0);
   if (how == Atomic::compare && old != expected && ++ex.lane->steps % kSpin == 0) ex.let_others_run();
   return old;

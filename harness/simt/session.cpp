@@ -64,7 +64,14 @@ const std::vector<Finding>& Session::findings() {
   return findings_;
 }
 
-void Session::add(const Finding& finding) { add_finding(findings_, finding, size_t(options_.most_findings)); }
+namespace {
+std::mutex findings_mutex;  // a launch in the background and host code may both find something
+}  // namespace
+
+void Session::add(const Finding& finding) {
+  const std::lock_guard lock(findings_mutex);
+  add_finding(findings_, finding, size_t(options_.most_findings));
+}
 
 void Session::add_first(const std::vector<Finding>& causes) {
   std::vector<Finding> all;

@@ -15,6 +15,7 @@
 
 #include "harness/simt/debug_info.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 
 namespace klab::simt {
 namespace {
@@ -341,6 +342,13 @@ const KernelSymbol& kernel_symbol(const void* kernel) {
 
 }  // namespace
 
+namespace {}  // namespace
+
+bool is_of_library(const void* kernel) {
+  const std::lock_guard lock(dwarf_mutex);
+  return kernel_symbol(kernel).name.starts_with("_ZN3cub");
+}
+
 namespace {
 
 /// Returns the variables of a module, by address.
@@ -355,7 +363,7 @@ std::map<const char*, Allocation>& variables_of(const Module& m) {
     const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
     auto* begin = reinterpret_cast<char*>(address);
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_size == 0 ||
-        begin < m.writable_begin || begin >= m.writable_end)
+        begin < m.writable_begin || begin >= m.writable_end || std::strncmp(name, "klab_guard", 10) == 0)
       continue;
     Allocation& a = at->second[begin];
     a.begin = a.guard_begin = begin;
@@ -384,6 +392,20 @@ Allocation* device_variable_at(const void* p) {
     for (size_t word = 0; word < (a.bytes + 3) / 4; ++word) cells[word].defined = 0xF;
   }
   return &a;
+}
+
+const Allocation* device_variable_near(const void* p) {
+  const Module* m = module_at(p);
+  const auto* c = static_cast<const char*>(p);
+  const auto is_of_device = [&](int k) { return c >= m->device_begin[k] && c < m->device_end[k]; };
+  if (m == nullptr || !(is_of_device(0) || is_of_device(1))) return nullptr;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto& variables = variables_of(*m);
+  const auto behind = variables.upper_bound(c);
+  const Allocation* const before = behind != variables.begin() ? &std::prev(behind)->second : nullptr;
+  if (behind == variables.end()) return before;
+  const bool nearer = before == nullptr || behind->first - c < c - (before->begin + before->bytes);
+  return nearer ? &behind->second : before;
 }
 
 Allocation* global_at(const void* p) { return is_device(p) ? allocation_at(p) : device_variable_at(p); }

@@ -110,6 +110,7 @@ void Trace::block_begins() {
   if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
   for (WarpLog& log : logs_) log.forget();
   acquired_.clear();
+  all_behind_flags();
   fences_ = fences_before_ = {};
   async_.turn_off();
   if (cluster_ != nullptr) turn_on_async();
@@ -136,6 +137,7 @@ void Trace::block_ended() {
 
 void Trace::barrier_passed(const char*, int) {
   interval_ = next_interval();
+  all_behind_flags();
   ++barriers_;
   if (recording_ != nullptr) recording_->met(*executor_, Note::all_met);
   if (compiled_.counts()) compiled_.barrier();
@@ -219,6 +221,7 @@ bool Trace::is_the_kernels(const char* p, size_t bytes) const {
 void Trace::fence(bool whole_device) {
   Lane& me = *executor_->lane;
   me.fenced = true;
+  is_behind_flag(me.thread);
   WarpClock& clock = clocks_[me.warp];
   // Later accesses have a larger clock, so that the fence does not cover them. Beyond the limit it does.
   if (clock.now < kMostFences) ++clock.now;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -116,13 +117,22 @@ class Trace {
   void plain_access(Executor& executor, Lane& lane, const void* p, const void* pc);
   /// Reports an index outside its array, as checked by the compiler; `array` is the array's type.
   void bad_index(int64_t index, const std::string& array, const char* file, int line, const void* pc);
+  /// Reports a structure at an address that is no multiple of its alignment, as checked by the compiler. Ends the launch.
+  void bad_alignment(const void* p, size_t alignment, bool write, const std::string& type, const char* file,
+                     int line, const void* pc);
   void step(const void* pc);
   /// Record that the running thread enters a block of code, or begins or ends a function that is not inlined.
   void block_entered(const void* pc);
   void function_entered();
   void function_left();
   void fence(bool whole_device);  // __threadfence or __threadfence_block by the running thread
-  void atomic_at(const void* p);
+  /// Handles the order that an atomic creates, or a load or store of a flag (kVolatile). `acquires`: a fence is part of it.
+  void atomic_at(const void* p, uint8_t how = kWrite | kAtomic, bool acquires = false);
+  /// Lanes of a warp have met. That is taken for the fence behind a flag.
+  void lanes_met(unsigned warp, unsigned present) {
+    for (unsigned lane = 0; unfenced_count_ != 0 && lane < 32; ++lane)
+      if (present >> lane & 1) is_behind_flag(warp * 32 + lane);
+  }
   void copy_issued(const AsyncCopy& copy);
   void copy_landed(const AsyncCopy& copy);
 
@@ -212,11 +222,23 @@ class Trace {
   uint16_t site_of(const void* pc, Space space, uint8_t how, size_t bytes);
   bool ordered(uint32_t interval, uint16_t who, uint16_t sync) const;
   bool acquired(uint32_t interval, uint16_t who, uint16_t sync) const;
-  void order_warps(const void* p);
+  void order_warps(const void* p, bool reads, bool writes, bool acquires);
+  /// The running thread is about to see by a flag what other threads have released.
+  void sees_flag(bool acquires);
+  /// The thread has executed a fence behind the flags that it has seen.
+  void is_behind_flag(unsigned thread) {
+    if (thread < unfenced_.size() && std::exchange(unfenced_[thread].on, false)) --unfenced_count_;
+  }
+  void all_behind_flags() {
+    unfenced_.clear();
+    unfenced_count_ = 0;
+  }
   /// Returns whether the running thread's warp has acquired what `who`, of its block, did in this interval.
   bool acquired_in_block(uint16_t who, uint16_t sync) const;
   /// Returns whether two accesses that are both atomic or volatile need no order between them.
-  bool is_excused(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how) const;
+  bool has_fenced(bool shared) const;
+  bool is_excused(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how,
+                  bool shared) const;
   /// Records that the plain reads of a word by the running thread were hints for the atomic it now makes.
   void were_hints(const Cell& cell, const char* word);
   void hint(uint16_t site);
@@ -344,31 +366,37 @@ class Trace {
   SplitCells split_shared_, split_global_;
 
   // Order between blocks. A fence covers what its thread has done, and what other threads have done before
-  // the last barrier. The thread's next atomic releases that; so does an atomic behind a later barrier. Blocks
-  // that later access the same address acquire it.
+  // the last barrier. The thread's next atomic or flag releases that; so does an atomic behind a later barrier. Blocks
+  // that later access the same address acquire it; the thread that does so needs a fence behind that.
   struct Fences {
     uint32_t interval = 0;  // 0: none
     ThreadClocks threads;   // covered by fences in it
   };
   Fences fences_, fences_before_;  // of the last two intervals of the block that have any
-  std::vector<GridRun::Released> released_;
+  Releases released_;
   ReleasedThreads released_threads_;
   std::vector<uint32_t> acquired_;  // same meaning as `until`
 
-  // Order between warps of a block within an interval. A fence of any scope covers what its thread has done, and what its
-  // warp had done when its lanes last met. The thread's next atomic releases that, in global or shared memory; a warp that
-  // later accesses the address acquires it.
-  struct WarpRelease {
-    const void* address;
-    ThreadClocks threads;
+  /// What a thread had acquired before it saw a flag, with no fence since.
+  struct Unfenced {
+    bool on = false;
+    std::vector<uint32_t> acquired;  // acquired_
+    ThreadClocks of_warps;           // warp_acquired_
   };
+  std::vector<Unfenced> unfenced_;  // by thread
+  size_t unfenced_count_ = 0;
+  const Unfenced* unfenced_now_ = nullptr;  // of the running thread, during a plain access
+
+  // Order between warps of a block within an interval. A fence of any scope covers what its thread has done, and what its
+  // warp had done when its lanes last met. The thread's next atomic or flag releases that, in global or shared memory; a warp
+  // that later accesses the address acquires it.
   struct Fenced {
     uint32_t interval = 0;         // of the last fence; 0: none
     uint16_t until = 0, full = 0;  // clocks of the warp then: of the fence, and when its lanes last met
   };
   std::vector<Fenced> fenced_;     // by thread
   uint32_t warp_releases_in_ = 0;  // the interval of the following two
-  std::vector<WarpRelease> warp_releases_;
+  std::unordered_map<const void*, ThreadClocks> warp_releases_;
   std::vector<ThreadClocks> warp_acquired_;  // by warp
   AsyncOrder async_;
   Cluster* cluster_ = nullptr;

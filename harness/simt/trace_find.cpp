@@ -4,6 +4,7 @@
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
 
 namespace klab::simt {
@@ -59,6 +60,24 @@ void Trace::bad_index(int64_t index, const std::string& array, const char* file,
   unsettled_ = true;
 }
 
+void Trace::bad_alignment(const void* p, size_t alignment, bool write, const std::string& type,
+                          const char* file, int line, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  // A GPU's vectors have 16 bytes at most. Local memory lies elsewhere here than on a GPU.
+  const size_t needed = std::min<size_t>(alignment, 16);
+  if (reinterpret_cast<uintptr_t>(p) % needed == 0 || size_t(c - executor_->lane->stack) < kStackOfThread)
+    return;
+  char hex[32];
+  std::snprintf(hex, sizeof hex, "%p", p);
+  Finding f{.kind = Kind::misaligned,
+            .file = file,
+            .line = line,
+            .text = std::string(write ? "write" : "read") + " of a structure of type " + type + " at " + hex +
+                    ", which is no multiple of " + std::to_string(needed)};
+  if (const SourceLine at = source_of(pc); at.file.ends_with(f.file)) f.file = at.file;
+  executor_->abandon(std::move(f));
+}
+
 void Trace::index_was_bad() {
   if (bad_index_.lane == nullptr || bad_index_.lane != executor_->lane) return;
   bad_index_.lane = nullptr;
@@ -69,7 +88,9 @@ Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
   Finding f{.kind = Kind::out_of_bounds};
   char hex[32];
   std::snprintf(hex, sizeof hex, "%p", static_cast<const void*>(c));
-  if (const Allocation* a = global_at(c); a != nullptr) {
+  const Allocation* a = global_at(c);
+  if (a == nullptr && !is_device(c)) a = device_variable_near(c);
+  if (a != nullptr) {
     const std::string of = a->name + " (" + std::to_string(a->bytes) + " bytes)";
     if (!a->live || a->given_back) {
       f.kind = Kind::use_after_free;

@@ -64,6 +64,13 @@ bool covers(const ThreadClocks& clocks, unsigned thread, uint16_t sync) {
   return thread < clocks.size() && (sync < clocks[thread] || clocks[thread] == 0xFFFF);
 }
 
+/// Returns whether the second clocks cover more than the first.
+bool adds(const ThreadClocks& to, const ThreadClocks& from) {
+  for (size_t t = 0; t < from.size(); ++t)
+    if (from[t] > (t < to.size() ? to[t] : 0)) return true;
+  return false;
+}
+
 void merge(ThreadClocks& to, const ThreadClocks& from) {
   if (to.size() < from.size()) to.resize(from.size(), 0);
   for (size_t t = 0; t < from.size(); ++t) to[t] = std::max(to[t], from[t]);
@@ -86,7 +93,10 @@ void Trace::cover(ThreadClocks& clocks, unsigned thread, const Fenced& fence) co
 bool Trace::acquired(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (acquired_.empty()) return false;
   const uint64_t block = turn_of(interval);
-  if (block >= acquired_.size() || interval > acquired_[block]) return false;
+  const auto is_in = [&](const std::vector<uint32_t>& until) {
+    return block < until.size() && interval <= until[block];
+  };
+  if (!is_in(acquired_) || (unfenced_now_ != nullptr && !is_in(unfenced_now_->acquired))) return false;
   if (interval < acquired_[block] || who >= ThreadSet().size()) return true;  // or several readers
   const ReleasedThreads& threads = grid_ != nullptr ? grid_->released_threads : released_threads_;
   const auto at = threads.find(interval);
@@ -94,7 +104,8 @@ bool Trace::acquired(uint32_t interval, uint16_t who, uint16_t sync) const {
 }
 
 bool Trace::acquired_in_block(uint16_t who, uint16_t sync) const {
-  const ThreadClocks& threads = warp_acquired_[executor_->lane->warp];
+  const ThreadClocks& threads =
+      unfenced_now_ != nullptr ? unfenced_now_->of_warps : warp_acquired_[executor_->lane->warp];
   if (who < ThreadSet().size()) return covers(threads, who, sync);
   if (who >= Cell::kGrid || (who & Cell::kWarp) == 0) return false;  // several warps
   const unsigned first = (who & 0xFFU) * 32, end = std::min(first + 32, executor_->threads());
@@ -103,41 +114,71 @@ bool Trace::acquired_in_block(uint16_t who, uint16_t sync) const {
   return true;
 }
 
-/// Handles the order that an atomic creates between warps of its block.
-void Trace::order_warps(const void* p) {
+void Trace::sees_flag(bool acquires) {
   const Lane& me = *executor_->lane;
-  const bool releases = me.thread < fenced_.size() && fenced_[me.thread].interval == interval_;
+  if (acquires) return is_behind_flag(me.thread);
+  if (unfenced_.size() < executor_->threads()) unfenced_.resize(executor_->threads());
+  Unfenced& mine = unfenced_[me.thread];
+  if (mine.on) return;
+  mine = {true, acquired_, warp_releases_in_ == interval_ ? warp_acquired_[me.warp] : ThreadClocks()};
+  ++unfenced_count_;
+}
+
+/// Handles the order that an atomic or a flag creates between warps of its block.
+void Trace::order_warps(const void* p, bool reads, bool writes, bool acquires) {
+  const Lane& me = *executor_->lane;
+  const bool releases = writes && me.thread < fenced_.size() && fenced_[me.thread].interval == interval_;
   if (warp_releases_in_ != interval_) {
     if (!releases) return;
     warp_releases_in_ = interval_;
     warp_releases_.clear();
     warp_acquired_.assign(executor_->warps(), {});
   }
-  auto at = std::ranges::find(warp_releases_, p, &WarpRelease::address);
-  if (at != warp_releases_.end()) merge(warp_acquired_[me.warp], at->threads);
+  ThreadClocks& mine = warp_acquired_[me.warp];
+  if (const auto at = warp_releases_.find(p); reads && at != warp_releases_.end() && adds(mine, at->second)) {
+    sees_flag(acquires);
+    merge(mine, at->second);
+  }
   if (!releases) return;
-  if (at == warp_releases_.end()) at = warp_releases_.insert(at, {p, {}});
-  merge(at->threads, warp_acquired_[me.warp]);
-  cover(at->threads, me.thread, fenced_[me.thread]);
+  ThreadClocks& threads = warp_releases_[p];
+  merge(threads, mine);
+  cover(threads, me.thread, fenced_[me.thread]);
 }
 
-/// Handles the order that an atomic creates: it releases what its block has fenced, and acquires what others
-/// have released.
-void Trace::atomic_at(const void* p) {
-  order_warps(p);
+void Releases::One::widen(size_t from, size_t to) {
+  if (until.empty()) first = from;
+  if (from < first) {
+    until.insert(until.begin(), first - from, 0);
+    first = from;
+  }
+  if (to > first + until.size()) until.resize(to - first, 0);
+}
+
+/// Handles the order that an atomic or a flag creates: it releases what its block has fenced, and acquires what others have
+/// released.
+void Trace::atomic_at(const void* p, uint8_t how, bool acquires) {
+  const bool writes = (how & kWrite) != 0, reads = !writes || (how & kAtomic) != 0;
+  order_warps(p, reads, writes, acquires);
   const auto* c = static_cast<const char*>(p);
   const bool shared = static_.holds(c) || dynamic_.holds(c);
   if (shared && cluster_ == nullptr) return;  // it is not visible to other blocks
   const auto address = reinterpret_cast<uintptr_t>(shared ? cluster_->kept_at(p, rank_) : p);
-  auto& released = grid_ != nullptr ? grid_->released : released_;
-  const auto at = std::find_if(released.begin(), released.end(),
-                               [&](const GridRun::Released& r) { return r.address == address; });
+  Releases& released = grid_ != nullptr ? grid_->released : released_;
+  const auto at = released.at.find(address);
   const size_t blocks = grid_ != nullptr ? executor_->turn + 1 : block_firsts_.size();
-  if (at != released.end()) {
+  if (reads && at != released.at.end()) {
+    const auto& [first, until] = at->second;
     // Later blocks of a cluster may have released, too.
-    acquired_.resize(std::max({acquired_.size(), blocks, at->until.size()}), 0);
-    for (size_t b = 0; b < at->until.size(); ++b) acquired_[b] = std::max(acquired_[b], at->until[b]);
+    acquired_.resize(std::max({acquired_.size(), blocks, first + until.size()}), 0);
+    for (size_t b = 0; b < until.size(); ++b) {
+      if (until[b] <= acquired_[first + b]) continue;
+      if (first + b != blocks - 1) sees_flag(acquires);
+      acquired_[first + b] = until[b];
+    }
+  } else if (reads && released.lost) {
+    acquired_.assign(std::max(acquired_.size(), blocks), ~0U);
   }
+  if (!writes) return;
   const Lane& me = *executor_->lane;
   ThreadClocks threads;
   uint32_t fenced = interval_;
@@ -150,10 +191,21 @@ void Trace::atomic_at(const void* p) {
   }
   if (fenced == 0) return;
   merge((grid_ != nullptr ? grid_->released_threads : released_threads_)[fenced], threads);
-  auto& release = at != released.end() ? *at : released.emplace_back(GridRun::Released{address, {}});
-  release.until.resize(std::max({release.until.size(), acquired_.size(), blocks}), 0);
-  for (size_t b = 0; b < acquired_.size(); ++b) release.until[b] = std::max(release.until[b], acquired_[b]);
-  release.until[blocks - 1] = std::max(release.until[blocks - 1], fenced);
+  Releases::One& release = released.at[address];
+  const size_t before = release.until.size();
+  size_t first = 0;
+  while (first < acquired_.size() && acquired_[first] == 0) ++first;
+  if (first == acquired_.size()) first = blocks - 1;
+  release.widen(std::min(first, blocks - 1), std::max(acquired_.size(), blocks));
+  for (size_t b = release.first; b < acquired_.size(); ++b)
+    release.until[b - release.first] = std::max(release.until[b - release.first], acquired_[b]);
+  uint32_t& own = release.until[blocks - 1 - release.first];
+  own = std::max(own, fenced);
+  constexpr size_t kMost = size_t(1) << 24;
+  if ((released.entries += release.until.size() - before) > kMost) {
+    released.clear();
+    released.lost = true;
+  }
 }
 
 /// Returns whether bytes of a word that nothing has written are padding of the structure that is read.
@@ -262,19 +314,28 @@ bool is_one(const char* p, unsigned bytes) {
 }  // namespace
 
 /// Volatile accesses let blocks pass flags to each other. Lanes of a warp do not go in step, so there they
-/// order nothing. Between warps of a block they do if the writer fences. A word that becomes 1 is a flag in any
-/// case: a reader that is too early reads it again.
-bool Trace::is_excused(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how) const {
+/// order nothing. Between warps of a block they do if the writer fences; in shared memory since the last barrier. In global memory a
+/// word that becomes 1 is a flag in any case: a reader that is too early reads it again.
+bool Trace::is_excused(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how,
+                       bool shared) const {
   const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
   const bool is_volatile = (how & (kAtomic | kStrong)) == 0;
-  if (!is_of_my_block(interval) || !is_volatile) return true;
-  if (!(with_writer ? c.write_volatile : c.read_volatile)) return true;
+  const bool other_is_volatile = with_writer ? c.write_volatile : c.read_volatile;
+  if (!is_of_my_block(interval)) return true;
+  if (!(shared ? is_volatile || other_is_volatile : is_volatile && other_is_volatile)) return true;
   const Lane& me = *executor_->lane;
   const uint16_t other = with_writer ? c.writer : c.reader;
   const bool same_warp =
       other < Cell::kWarp ? other / 32U == me.warp : other < Cell::kGrid && (other & 0xFFU) == me.warp;
-  if ((how & kWrite) != 0) return !same_warp && me.fenced;
-  return (!same_warp && c.write_fenced) || is_one(p, bytes);
+  if ((how & kWrite) != 0) return !same_warp && has_fenced(shared);
+  return (!same_warp && c.write_fenced) || (!shared && is_one(p, bytes));
+}
+
+/// Returns whether the running thread has executed a fence, in shared memory since the last barrier.
+bool Trace::has_fenced(bool shared) const {
+  const Lane& me = *executor_->lane;
+  if (!shared) return me.fenced;
+  return me.thread < fenced_.size() && fenced_[me.thread].interval == interval_;
 }
 
 void Trace::hint(uint16_t site) {
@@ -292,19 +353,26 @@ void Trace::were_hints(const Cell& c, const char* word) {
 void Trace::check_cell(Cell& c, const char* p, unsigned bytes, uint8_t how, uint16_t site, bool shared) {
   const Lane& me = *executor_->lane;
   const auto thread = uint16_t(me.thread);
-  // Volatile flags between blocks are an idiom. Within a block they order nothing.
-  const bool atomic = (how & kAtomic) != 0 || ((how & kVolatile) != 0 && !shared);
+  const bool atomic = (how & (kAtomic | kVolatile)) != 0;
   const bool only_volatile = atomic && (how & (kAtomic | kStrong)) == 0;
   if ((how & kDecides) != 0) were_hints(c, p);
+  // Atomic and volatile accesses to data behind a flag are left alone.
+  const bool plain = (how & (kAtomic | kVolatile | kAsync)) == 0;
+  const struct Plain {
+    const Unfenced*& now;
+    ~Plain() { now = nullptr; }
+  } reset{unfenced_now_};
+  if (plain && unfenced_count_ != 0 && thread < unfenced_.size() && unfenced_[thread].on)
+    unfenced_now_ = &unfenced_[thread];
   if (c.write_interval != 0 && !ordered(c.write_interval, c.writer, c.write_sync) &&
-      !(atomic && c.write_atomic && is_excused(c, true, p, bytes, how)))
+      !(atomic && c.write_atomic && is_excused(c, true, p, bytes, how, shared)))
     race(c, true, p, bytes, how, site, shared);
   if (how & kWrite) {
     if (c.read_interval != 0 && !ordered(c.read_interval, c.reader, c.read_sync) &&
-        !(atomic && c.read_atomic && is_excused(c, false, p, bytes, how)))
+        !(atomic && c.read_atomic && is_excused(c, false, p, bytes, how, shared)))
       race(c, false, p, bytes, how, site, shared);
     c.write_volatile = only_volatile;
-    c.write_fenced = me.fenced;
+    c.write_fenced = has_fenced(shared);
     c.write_interval = interval_;
     c.writer = thread;
     c.write_sync = clocks_[me.warp].now;

@@ -1,6 +1,7 @@
 // Messages for accesses that nothing orders.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
@@ -82,11 +83,20 @@ void Trace::race(const Cell& c, bool with_writer, const char* p, unsigned bytes,
     what = a->name + ", byte " + std::to_string(p - a->begin);
   }
   const bool other_block = is_of_another(interval) || thread == Cell::kGrid;
-  const std::string why = AsyncOrder::is_agent(thread) ? why_agent(AsyncOrder::kind_of(thread))
-                          : other_block                ? " with nothing between the blocks that orders them"
-                          : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
-                          : shared || interval == interval_ ? " with no barrier between"
-                                                            : "";
+  const bool lacks_fence = unfenced_now_ != nullptr && [&] {
+    const Unfenced* const mine = std::exchange(unfenced_now_, nullptr);
+    const bool is_ordered = ordered(interval, thread, with_writer ? c.write_sync : c.read_sync);
+    unfenced_now_ = mine;
+    return is_ordered;
+  }();
+  const std::string why =
+      AsyncOrder::is_agent(thread) ? why_agent(AsyncOrder::kind_of(thread))
+      : lacks_fence ? ". This thread has seen by an atomic or a flag that it is there, but no fence "
+                      "(__threadfence) lies between that and this access"
+      : other_block ? " with nothing between the blocks that orders them"
+      : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
+      : shared || interval == interval_ ? " with no barrier between"
+                                        : "";
   if (const EarlierWork* other = interval < launch_first_ ? unordered_at(interval) : nullptr;
       other != nullptr && other->until_wait) {
     f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +

@@ -6,18 +6,21 @@
 
 namespace klab::simt {
 
-/// Each word of such a variable. As a float it is a signaling NaN, which arithmetic turns into a quiet one: only copies keep
-/// it.
+/// Each word of such a variable. As a float it is a signaling NaN.
 inline constexpr uint32_t kUnsetWord = 0x7FB1D3C7U;
+
+/// What arithmetic makes of that NaN: a quiet one with the same lower bits. It is also the upper word of a double that was never
+/// set; the lower word, kUnsetWord, stays as it is.
+inline constexpr uint32_t kQuietBit = 0x00400000U, kComputedWord = kUnsetWord | kQuietBit;
 
 /// True once a program whose variables have it is loaded.
 extern bool unset_words_exist;
 
-/// Returns whether the aligned word holds it.
+/// Returns whether the aligned word holds it, or a float that was computed from it.
 inline bool is_unset(const char* word) {
   uint32_t value;
   std::memcpy(&value, word, sizeof value);
-  return value == kUnsetWord && unset_words_exist;
+  return (value | kQuietBit) == kComputedWord && unset_words_exist;
 }
 
 /// Returns whether the aligned word holds it, shifted by one to three bytes: arrays of bytes are also copied to places of another

@@ -18,17 +18,12 @@ import sys
 import tempfile
 
 # Faults that the executor does not see, by the idiom that has them and their mark: why.
-UNSEEN = {
-    ("lock_around_a_sum", "acquire"): "a fence behind the atomic that acquires is not required (docs/host-and-gpu.md)",
-    ("sum_that_begins_at_zero", "use"): "arithmetic with a variable that was never set (docs/cuda-programs.md)",
-}
+UNSEEN = {}
 
 
 def why_unseen(program):
     """Returns why the fault of a program need not be found, or nothing."""
     idiom = program["kernel"] if program["where"] == "kernel" else program["host"]
-    if program["host"] == "variables_of_the_device" and program["kind"] in ("guard", "index"):
-        return "beyond the end of a __device__ variable lies another one"
     return UNSEEN.get((idiom, program["mark"]), "")
 
 

@@ -22,6 +22,30 @@ else
       grep -qE "^ *[0-9]+  shared .* Load\(storage.load\)" out || fail "what CUB does is not counted where the program calls it"
     fi
   done
+  # Blocks of a scan wait for earlier ones, and end.
+  cat >scan.cu <<'P'
+#include <cub/device/device_scan.cuh>
+#include <cstdio>
+int main() {
+  const int n = 50000;
+  int *x, *sums, sum = 0, wrong = 0;
+  cudaMallocManaged(&x, n * sizeof(int));
+  cudaMallocManaged(&sums, n * sizeof(int));
+  for (int k = 0; k < n; ++k) x[k] = k % 7;
+  size_t bytes = 0;
+  void* storage = nullptr;
+  cub::DeviceScan::InclusiveSum(storage, bytes, x, sums, n);
+  cudaMalloc(&storage, bytes);
+  cub::DeviceScan::InclusiveSum(storage, bytes, x, sums, n);
+  cudaDeviceSynchronize();
+  for (int k = 0; k < n; ++k) wrong += sums[k] != (sum += x[k]);
+  std::printf("%d wrong\n", wrong);
+  cudaFree(x), cudaFree(sums), cudaFree(storage);
+}
+P
+  "$build/klab-nvcc" scan.cu -o scan && ./scan >out 2>&1
+  grep -qx "0 wrong" out || { tail -n 5 out; fail "a scan over many blocks"; }
+  grep -q "never ends" out && fail "a scan never ends"
   # Errors are found in CUB, too: one storage used twice with nothing between.
   cat >reuse.cu <<'P'
 #include <cub/block/block_reduce.cuh>

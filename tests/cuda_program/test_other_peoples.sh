@@ -53,6 +53,15 @@ for file in "${files[@]}"; do
   esac
 done
 
+# Calls of libraries on the host are counted, with the bytes that they read and write.
+KLAB_PROGRAM_REPORT=$tmp/report.json "$tmp/sparse_products" >/dev/null 2>&1
+python3 - "$tmp/report.json" <<'P' || fail "calls of cuSPARSE are not counted"
+import json, sys
+calls = {c["name"]: c for c in json.load(open(sys.argv[1]))["library_calls"]}
+assert calls["cusparseSpMV"]["count"] == 12 and calls["cusparseSpMM"]["count"] == 2, calls
+assert calls["cusparseSpMV"]["bytes"] > 12 * 40, calls
+P
+
 "$build/klab-nvcc" --help >"$tmp/help" || fail "klab-nvcc --help"
 grep -q -- "-std" "$tmp/help" || fail "klab-nvcc --help does not name -std"
 

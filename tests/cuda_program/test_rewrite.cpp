@@ -109,6 +109,54 @@ TEST(Rewrite, WatchesStoresOfWhatFunctionsReturn) {
     EXPECT_EQ(body(text).find("value("), std::string::npos) << text;
 }
 
+TEST(Rewrite, KnowsWhetherATypeHasAnAlignment) {
+  for (const char* text : {"struct __align__(16) A { int x; };", "typedef struct alignas(8) { int x; } A;",
+                           "struct A { int x; } __attribute__((aligned(16)));", "class alignas(16) A {};"})
+    EXPECT_TRUE(of(text).aligned_types) << text;
+  for (const char* text :
+       {"__global__ void k() { __shared__ __align__(16) int s[4]; }", "struct A { int x; };",
+        "struct A { int x; } __attribute__((packed));", "__device__ __align__(8) int x;"})
+    EXPECT_FALSE(of(text).aligned_types) << text;
+}
+
+TEST(Rewrite, VariablesOfTheDeviceHaveMemoryThatNothingMayAccessBetweenThem) {
+  const std::string text = of("__device__ int a[4];\n__device__ float b = 1;\n__device__ int c;\n").text;
+  const auto at = [&](const std::string& t) { return text.find(t); };
+  EXPECT_LT(at("klab_guard1["), at("int a[4];"));
+  EXPECT_LT(at("int a[4];"), at("klab_guard2["));
+  EXPECT_LT(at("klab_guard3["), at("float b = 1;"));  // the first with a value
+  EXPECT_LT(at("float b = 1;"), at("klab_guard4["));
+  EXPECT_LT(at("int c;"), at("klab_guard5["));
+  EXPECT_EQ(at("klab_guard6["), std::string::npos);
+  EXPECT_TRUE(holds(of("__device__ int a = f(1, 2), b[4] = {1, 2};"), "f(1, 2), klab_guard2["));
+  EXPECT_EQ(lines(text), 4);
+  for (const char* other : {"__device__ int f();", "struct S { static __device__ int x; };",
+                            "extern __device__ int x;", "__device__ const int x = 1;", "__constant__ int x;"})
+    EXPECT_EQ(of(other).text.find("klab_guard"), std::string::npos) << other;
+}
+
+TEST(Rewrite, MarksComputationsWithWhatNothingSets) {
+  const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }").text; };
+  const std::string used = "(::klab::program::used(v, \"v\"), v)";
+  for (const char* text :
+       {"int v; v += x;", "int v; v++;", "int v; ++v;", "T v; y = v * 2;", "float v; y = x - v;",
+        "int v; if (v < n) g();", "int v; if (x >= v) g();", "int v; if (v) g();", "int v; y += v;",
+        "int v; if (x == v) g();", "T v; for (;;) { v += atomicAdd(p, v); }", "int v; y = v ? 1 : 2;"})
+    EXPECT_NE(body(text).find(used), std::string::npos) << body(text);
+  EXPECT_NE(body("int v[4]; v[k] += x;").find("(::klab::program::used(v[k], \"v\"), v[k]) +="),
+            std::string::npos);
+  EXPECT_NE(body("Pair v; v.a -= x;").find("(::klab::program::used(v.a, \"v\"), v.a) -="), std::string::npos);
+  for (const char* text :
+       {"int v; if (c) v = 1; v += x;", "int v; g(v); v += x;", "int v; g(&v); v += x;",
+        "int v[4]; p = v; v[0] += x;", "Pair v; v.begin(); v.a += x;", "int v; for (v = 0; v < n; ++v) g();",
+        "int v; auto& r = v; v += x;", "int v; asm(\"mov.u32 %0, 1;\" : \"=r\"(v)); v += x;", "int v; y = v;",
+        "int v; { int v = 3; v += x; }", "int v; y = x | v;", "int v; y = x << v;", "int v; q.v += x;",
+        "int v = 1; v += x;", "static int v; v += x;"})
+    EXPECT_EQ(body(text).find("::used("), std::string::npos) << body(text);
+  EXPECT_EQ(of("void f() { int v; v += x; }").text.find("::used("), std::string::npos);
+  EXPECT_EQ(body("{ int v; g(); } v += x;").find("::used("), std::string::npos);
+}
+
 TEST(Rewrite, WatchesCopiesOfAFewBytesInDeviceCode) {
   const auto body = [](const std::string& text) { return of("__device__ void f() { " + text + " }"); };
   EXPECT_TRUE(holds(body("memcpy(a, b, 20);"), "{ klab_watched_memcpy(a, b, 20); }"));
@@ -137,6 +185,8 @@ TEST(Rewrite, MarksLocalsThatAreDeclaredWithoutAValue) {
         "if (c) { int v; }", "alignas(16) float v[4];", "float a, v;"})
     EXPECT_TRUE(holds(body(text), fills("v"))) << text;
   EXPECT_TRUE(holds(body("float a, b[2], c;"), fills("a") + " " + fills("b") + " " + fills("c")));
+  EXPECT_TRUE(holds(body("float a = f(1, 2), b, c = 2, d[2];"), fills("b") + " " + fills("d")));
+  EXPECT_EQ(body("float a = 1, b, c = 2;").text.find("unset(c"), std::string::npos);
   for (const char* text : {"int v = 3;",
                            "Hit v{};",
                            "Hit v(3);",
@@ -158,7 +208,8 @@ TEST(Rewrite, MarksLocalsThatAreDeclaredWithoutAValue) {
                            "struct S { int v; } s;",
                            "for (i = 0; i < v; ++i) g();",
                            "b < v;",
-                           "float a, v = 3;",
+                           "a = b, v;",
+                           "float a, v = x < y;",
                            "int v, *p;",
                            "__shared__ float v;",
                            "a < b && c > v;"})
@@ -293,6 +344,12 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   const auto has = [](const std::string& code, const std::string& word) {
     EXPECT_NE(code.find(word), std::string::npos) << code;
   };
+  has(translate_ptx("ld.acquire.gpu.global.u32 %0, [%1];"), "load_strong<unsigned>(");
+  has(translate_ptx("ld.acquire.gpu.global.u32 %0, [%1];"), "; __threadfence();");
+  has(translate_ptx("st.release.cta.global.u64 [%0], %1;"), "__threadfence_block(); ");
+  has(translate_ptx("st.relaxed.gpu.v2.u64 [%0], {%1, %2};"), "store_flag(");
+  has(translate_ptx("atom.acq_rel.gpu.add.u32 %0, [%1], %2;"), "__threadfence(); ");
+  EXPECT_EQ(translate_ptx("ld.relaxed.gpu.global.u32 %0, [%1];").find("__threadfence"), std::string::npos);
   has(translate_ptx("mapa.shared::cluster.u32 %0, %1, %2;"), "map_shared_address(");
   has(translate_ptx("mapa.u64 %0, %1, %2;"), "map_shared(reinterpret_cast<void*>(");
   has(translate_ptx("getctarank.shared::cluster.u32 %0, %1;"), "rank_of_shared(::klab_shared_pointer(");

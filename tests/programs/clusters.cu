@@ -74,6 +74,7 @@ __global__ void __cluster_dims__(2, 1, 1) hand_over(int* out) {
   } else if (threadIdx.x == 0) {
     while (atomicAdd(&flag, 0) == 0) {
     }
+    __threadfence();
     out[blockIdx.x / 2] = number;
   }
   cluster.sync();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <klab_cuda/api.h>
+#include <klab_cuda/graph_nodes.h>
 #if defined(__CUDACC__)
 #include <klab_cuda/ptx.h>
 #include <klab_cuda/refused.h>

@@ -155,6 +155,31 @@ KLAB_SIMT_INLINE void store(void* p, Neighbors<T, n> x) {
   __builtin_memcpy(&piece, &x, sizeof piece);
   *static_cast<decltype(piece)*>(p) = piece;
 }
+/// The same for memory that other threads access at the same time: ld.relaxed and so on. Fences are written next to them.
+template <class T, int n>
+KLAB_SIMT_INLINE Neighbors<T, n> load_flag(const void* p) {
+  Neighbors<T, n> r;
+  typename klab::simt::Piece<sizeof(r)>::type piece;
+  piece = *static_cast<const volatile decltype(piece)*>(p);
+  __builtin_memcpy(static_cast<void*>(&r), &piece, sizeof r);
+  return r;
+}
+template <class T, int n>
+KLAB_SIMT_INLINE void store_flag(void* p, Neighbors<T, n> x) {
+  typename klab::simt::Piece<sizeof(x)>::type piece;
+  __builtin_memcpy(&piece, &x, sizeof piece);
+  *static_cast<volatile decltype(piece)*>(p) = piece;
+}
+template <class T>
+KLAB_SIMT_INLINE T load_strong(void* p) {
+  T x;
+  __atomic_load(static_cast<T*>(p), &x, __ATOMIC_RELAXED);
+  return x;
+}
+template <class T>
+KLAB_SIMT_INLINE void store_strong(void* p, T x) {
+  __atomic_store(static_cast<T*>(p), &x, __ATOMIC_RELAXED);
+}
 
 /// Implements st.async.
 template <class T, int n>

@@ -1,36 +1,8 @@
 // Names of the runtime that are not there, so that a program that has them compiles, and ends with a sentence where it uses one:
-// conditional nodes of graphs, mipmaps, cubes and other shapes of textures, memory of other processes and libraries.
+// mipmaps, cubes and other shapes of textures, memory of other processes and libraries.
 #pragma once
 
 #include <klab_cuda/absent.h>
-
-typedef unsigned long long cudaGraphConditionalHandle;
-enum cudaGraphConditionalHandleFlags { cudaGraphCondAssignDefault = 1 };
-enum cudaGraphConditionalNodeType {
-  cudaGraphCondTypeIf = 0,
-  cudaGraphCondTypeWhile = 1,
-  cudaGraphCondTypeSwitch = 2
-};
-struct cudaConditionalNodeParams {
-  cudaGraphConditionalHandle handle;
-  enum cudaGraphConditionalNodeType type;
-  unsigned size;
-  cudaGraph_t* phGraph_out;
-};
-struct cudaGraphNodeParams {
-  enum cudaGraphNodeType type;
-  union {
-    long long words[29];
-    struct cudaKernelNodeParams kernel;
-    struct cudaMemsetParams memset;
-    struct cudaHostNodeParams host;
-    struct cudaConditionalNodeParams conditional;
-  };
-};
-#define cudaGraphNodeTypeConditional ((enum cudaGraphNodeType)13)
-KLAB_ABSENT(cudaError_t, "graphs with conditional nodes", cudaGraphConditionalHandleCreate)
-KLAB_ABSENT(void, "graphs with conditional nodes", cudaGraphSetConditional)
-KLAB_ABSENT(cudaError_t, "graphs (there are functions for each kind of node)", cudaGraphAddNode)
 
 typedef struct cudaMipmappedArray* cudaMipmappedArray_t;
 typedef const struct cudaMipmappedArray* cudaMipmappedArray_const_t;

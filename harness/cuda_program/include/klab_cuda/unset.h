@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <klab_cuda/never_set.h>
 #include "harness/simt/language.h"
 #include "harness/simt/unset.h"
 
@@ -14,10 +15,12 @@ template <unsigned n>
 struct UnsetWords {
   uint32_t word[n];
 };
-template <unsigned n>
+/// `doubles`: the words are those of doubles, which are signaling NaNs too.
+template <unsigned n, bool doubles = false>
 constexpr UnsetWords<n> unset_words() {
   UnsetWords<n> all{};
-  for (unsigned k = 0; k < n; ++k) all.word[k] = simt::kUnsetWord;
+  for (unsigned k = 0; k < n; ++k)
+    all.word[k] = doubles && k % 2 == 1 ? simt::kComputedWord : simt::kUnsetWord;
   return all;
 }
 
@@ -77,7 +80,8 @@ KLAB_SIMT_INLINE void unset(T& v) {
       }
     } else if constexpr (is_made_of_words<T>) {
       // A constant of the same type: the compiler splits the assignment by members.
-      static constexpr Held<T> all = __builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4>());
+      constexpr bool doubles = std::is_same_v<E, double>;
+      static constexpr Held<T> all = __builtin_bit_cast(Held<T>, unset_words<sizeof(T) / 4, doubles>());
       if constexpr (std::is_array_v<T>)
         reinterpret_cast<Held<T>&>(v) = all;
       else
@@ -90,6 +94,24 @@ KLAB_SIMT_INLINE void unset(T& v) {
   }
 #else
   (void)v;
+#endif
+}
+
+/// used(v, "v"), v is v in a computation, for a variable that nothing sets.
+template <class T>
+KLAB_SIMT_INLINE void used(const T& v, const char* name) {
+#ifdef KLAB_SIMT_TRACED
+  using V = std::remove_cv_t<T>;
+  if constexpr (std::is_arithmetic_v<V> && (sizeof(V) == 4 || sizeof(V) == 8)) {
+    using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+    const uint64_t bits = __builtin_bit_cast(Bits, static_cast<V>(v));
+    // Without a branch, which would count as such. The upper word of a double may be that of a quiet NaN.
+    const bool lower = uint32_t(bits) == simt::kUnsetWord,
+               upper = (uint32_t(bits >> 32) | simt::kQuietBit) == simt::kComputedWord;
+    used_in_computation(lower & (upper | (sizeof(V) == 4)), name);
+  }
+#else
+  (void)v, (void)name;
 #endif
 }
 
