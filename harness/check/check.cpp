@@ -17,6 +17,7 @@
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/launch_only.h"
+#include "harness/check/laws.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
@@ -378,15 +379,15 @@ class ShapeCheck {
     Trial::Outcome outcome = trial.run(given);
     ++progress.result.cases;
     if (!is_cuda(*progress.variant) && !beyond_) note_threads(trial.threads_seen(), progress);
-    if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
+    if (outcome.failure) return named(std::move(*outcome.failure), *progress.variant, trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
     const Fault whole = op_.op.forward.empty() ? Fault::whole_output : Fault::gradient;
     if (changes_ && is_eight_bits(progress.variant->numerics))
       if (auto failure = changes_->judge(given, outcome.outputs, op_.op.terms(shape_), whole))
-        return named(std::move(*failure), trial, given);
+        return named(std::move(*failure), *progress.variant, trial, given);
     if (given.pattern != Pattern::random) return std::nullopt;
     if (auto failure = judge_whole(outcome, given, progress, again))
-      return named(std::move(*failure), trial, given);
+      return named(std::move(*failure), *progress.variant, trial, given);
     if (!suspects_ || &given != &givens_.front()) return std::nullopt;
     const Numerics& numerics = progress.variant->numerics;
     const auto suspicion = suspects_->judge(trial.outputs(), numerics);
@@ -412,11 +413,16 @@ class ShapeCheck {
   }
 
   // With what the error looks like, where it looks like something.
-  Failure named(Failure failure, const Trial& trial, const Given& given) const {
+  Failure named(Failure failure, const Variant& variant, const Trial& trial, const Given& given) const {
     const bool value = failure.fault == Fault::wrong_value || failure.fault == Fault::whole_output ||
                        failure.fault == Fault::gradient;
-    if (value && (given.pattern == Pattern::random || given.pattern == Pattern::wide))
-      failure.note += resemblance(op_.op, shape_, specs_, given, trial.outputs(), failure.tensor);
+    if (!value || (given.pattern != Pattern::random && given.pattern != Pattern::wide)) return failure;
+    const auto outputs = trial.outputs();
+    const std::string like = resemblance(op_.op, shape_, specs_, given, outputs, failure.tensor);
+    std::string law;
+    if (failure.fault == Fault::wrong_value && (like.empty() || like.find("rounding") != std::string::npos))
+      law = law_note(op_, variant.numerics, shape_, specs_, given, outputs, failure.tensor);
+    failure.note += law.empty() ? like : law;
     return failure;
   }
 
