@@ -112,6 +112,9 @@ TEST_F(GaussianKinds, OtherElementsArePassedOver) {
   const std::string behind =
       "element extrinsic 16\nproperty float extrinsic\nelement image_size 2\nproperty uint image_size\n";
   expect_rows(load(header("binary_little_endian", 4, "", behind) + body() + camera.bytes));
+  EXPECT_TRUE(
+      noted("elements that splatting files do not have are passed over: \"extrinsic\", \"image_size\""));
+  EXPECT_EQ(notes.size(), 1U);
   expect_rows(
       load(header("binary_little_endian", 4, "", "element face 0\nproperty list uchar int vertex_indices\n") +
            body()));
@@ -125,6 +128,18 @@ TEST_F(GaussianKinds, OtherElementsArePassedOver) {
   expect_rows(load(header("binary_little_endian", 4, "element camera 1\nproperty double focal\n",
                           "property list uchar uchar tags\n") +
                    before.bytes + with_lists));
+  EXPECT_TRUE(noted("properties that splatting files do not have are passed over: \"tags\""));
+  EXPECT_TRUE(noted("passed over: \"camera\""));
+  // Normals are part of such files.
+  Binary normals;
+  for (int k = 0; k < 3; ++k) normals.add(0.0F);
+  std::string with_normals;
+  for (size_t i = 0; i < 4; ++i)
+    with_normals += body().substr(i * kNumbers * 4, kNumbers * 4) + normals.bytes;
+  expect_rows(load(
+      header("binary_little_endian", 4, "", "property float nx\nproperty float ny\nproperty float nz\n") +
+      with_normals));
+  EXPECT_TRUE(notes.empty());
 }
 
 TEST_F(GaussianKinds, ReadsTextAndTheOtherByteOrder) {

@@ -353,14 +353,25 @@ void set_box(ExportValues& v) {
                       v.box[k], v.box[k + 3], "xyz"[k]));
 }
 
+/// Loads the model, Gaussians into the box of the scene that was named. Prints what their reader notes.
+std::unique_ptr<FieldModel> load_for_export(const ExportValues& v, const fs::path& file) {
+  std::optional<Scene> scene;
+  std::vector<std::string> notes;
+  if (is_gaussian_file(file) && !v.scene.empty()) {
+    scene = cameras_of_scene(v.scene, settings().seed);
+    notes = scene->notes;
+  }
+  auto model = load_field_model(file, scene ? &*scene : nullptr, Storage::f32, &notes);
+  for (const std::string& note : notes) fmt::print("note      {}\n", note);
+  return model;
+}
+
 int export_model(ExportValues& v) {
   const fs::path file = model_of_run(v.model);
   require_outputs(v, file);
   set_box(v);
   if (only_converts(v, file)) return convert_gaussians(v, file), exit_ok;
-  std::optional<Scene> scene;
-  if (is_gaussian_file(file) && !v.scene.empty()) scene = cameras_of_scene(v.scene, settings().seed);
-  const auto model = load_field_model(file, scene ? &*scene : nullptr);
+  const auto model = load_for_export(v, file);
   if (!v.html.empty()) write_page(v, file, *model);
   if (!v.mesh.empty() || !v.points.empty()) write_surface(v, file, *model);
   if (!v.gaussians.empty()) write_gaussians(v, file, *model);

@@ -317,7 +317,8 @@ std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTra
 namespace {
 
 /// Reads Gaussians in a world of their own: into the scene's box, or where the file says that they lie.
-std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file, const Scene* scene) {
+std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file, const Scene* scene,
+                                               std::vector<std::string>* notes) {
   std::optional<StoredPlace> stored;
   if (file.extension() == ".ply") stored = place_in_ply(file);
   if (scene == nullptr && !stored)
@@ -330,7 +331,7 @@ std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file
                        stored ? stored->placement.black : !scene->has_alpha()};
   else
     model.placement = stored->placement;
-  model.set = load_gaussians(file, place);
+  model.set = load_gaussians(file, place, notes);
   model.config.sh_degree = model.set.degree;
   return field_model(std::move(model));
 }
@@ -380,8 +381,8 @@ Storage load_precision(const std::string& name, const std::filesystem::path& fil
 }
 
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene,
-                                             Storage precision) {
-  if (is_gaussian_file(file)) return load_gaussian_file(file, scene);
+                                             Storage precision, std::vector<std::string>* notes) {
+  if (is_gaussian_file(file)) return load_gaussian_file(file, scene, notes);
   if (is_snapshot_file(file)) {
     Model model = load_snapshot(file);
     return field_model(precision == Storage::f32 ? std::move(model) : narrowed(std::move(model), precision));
