@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What readers of Gaussians pass over or change is printed once by every command that takes such a file.
+# What readers of Gaussians pass over or change is printed once by every command that takes such a file, and a page of Gaussians of another
+# program needs no scene.
 set -euo pipefail
 . "$(dirname "$0")/../common.sh"
 export LC_ALL=C OMP_NUM_THREADS=2
@@ -35,4 +36,14 @@ for ((i = 0; i < 600; ++i)); do grep -q '^view  \|built without' said.txt && bre
 kill -INT $view 2>/dev/null || true
 wait $view || true
 grep -q 'built without libcpp-httplib-dev' said.txt || expect_notes view
+
+# A page takes no scene: the Gaussians make their own box.
+"$klab" export foreign.ply --html page.html --plan naive >said.txt 2>&1 || { cat said.txt; fail "no page without a scene"; }
+expect_notes "export --html"
+has said.txt '^note      no scene says where these Gaussians lie'
+has said.txt '^page.html  [0-9.]* MB'
+grep -q '<canvas' page.html || fail "the page has no canvas"
+# Other files are in the world of a scene.
+refused "has no comment 'klab place'" "$klab" export foreign.ply --html page.html --points points.ply
+refused "has no comment 'klab place'" "$klab" render foreign.ply
 echo passed

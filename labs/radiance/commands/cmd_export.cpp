@@ -353,7 +353,8 @@ void set_box(ExportValues& v) {
                       v.box[k], v.box[k + 3], "xyz"[k]));
 }
 
-/// Loads the model, Gaussians into the box of the scene that was named. Prints what their reader notes.
+/// Loads the model: Gaussians into the box of the scene that was named, or, for a page and nothing else, into one of their own. Prints what
+/// their reader notes.
 std::unique_ptr<FieldModel> load_for_export(const ExportValues& v, const fs::path& file) {
   std::optional<Scene> scene;
   std::vector<std::string> notes;
@@ -361,7 +362,15 @@ std::unique_ptr<FieldModel> load_for_export(const ExportValues& v, const fs::pat
     scene = cameras_of_scene(v.scene, settings().seed);
     notes = scene->notes;
   }
-  auto model = load_field_model(file, scene ? &*scene : nullptr, Storage::f32, &notes);
+  const bool only_page = v.outputs().size() == 1 && !v.html.empty();
+  const bool lone =
+      is_gaussian_file(file) && !scene && only_page && !(file.extension() == ".ply" && place_in_ply(file));
+  auto model = lone ? load_lone_gaussians(file, &notes)
+                    : load_field_model(file, scene ? &*scene : nullptr, Storage::f32, &notes);
+  if (lone)
+    notes.emplace_back(
+        "no scene says where these Gaussians lie: the page shows nine tenths of them, with y pointing down; "
+        "--scene DIR names the scene");
   for (const std::string& note : notes) fmt::print("note      {}\n", note);
   return model;
 }

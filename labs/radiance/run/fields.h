@@ -93,6 +93,11 @@ std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, 
                                              Storage precision = Storage::f32,
                                              std::vector<std::string>* notes = nullptr);
 
+/// Reads Gaussians of another program of which no scene is known, into a place made for them: nine tenths of those that are seen lie within
+/// the unit cube, and their y, which points down in such files, is the grid's z turned over. Throws like load_field_model().
+std::unique_ptr<FieldModel> load_lone_gaussians(const std::filesystem::path& file,
+                                                std::vector<std::string>* notes);
+
 /// Returns the precision in which pictures hold a file's numbers: the one named, "f32", "bf16", "f16" or "int8"; of an empty name
 /// that of the file, or f32 where no field has that in memory. Throws std::invalid_argument for another name, and
 /// std::runtime_error naming the field if its numbers are floats only.
