@@ -42,6 +42,7 @@ struct ExportValues {
   SurfaceOptions surface;
   std::vector<double> box;  // low, then high
   int64_t number = 100000;  // of points
+  int spz_version = 3;
   std::vector<std::string> outputs() const {
     std::vector<std::string> list;
     for (const std::string& each : {html, mesh, points, gaussians, ingp})
@@ -280,7 +281,7 @@ void write_gaussians(const ExportValues& v, const fs::path& file, const FieldMod
         "{}: holds a field of {}, no Gaussians to write with --gaussians: train with --field gaussians",
         file.string(), model.field()));
   const World world = world_of(v, file, model);
-  save_gaussians(v.gaussians, gaussians->set, world.place, &gaussians->placement);
+  save_gaussians(v.gaussians, gaussians->set, world.place, &gaussians->placement, v.spz_version);
   fmt::print("{}  {} Gaussians, {}\n", v.gaussians, gaussians->set.n, world.said);
 }
 
@@ -295,7 +296,7 @@ void convert_gaussians(const ExportValues& v, const fs::path& file) {
   std::vector<std::string> notes;
   const GaussianSet set = load_gaussians(file, {}, &notes);
   for (const std::string& note : notes) fmt::print("note      {}\n", note);
-  save_gaussians(v.gaussians, set, {});
+  save_gaussians(v.gaussians, set, {}, nullptr, v.spz_version);
   fmt::print("{}  {} Gaussians, in the world of {}\n", v.gaussians, set.n, file.string());
 }
 
@@ -408,7 +409,10 @@ std::function<int()> setup_export(CLI::App& app) {
       app.add_option("--mesh", v->mesh, "closed surface to write, a .ply or .glb, with normals and colors");
   auto* points =
       app.add_option("--points", v->points, "points on that surface, or the middles of Gaussians, a .ply");
-  app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat, .spz or .sog");
+  auto* gaussians = app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat, .spz or .sog");
+  app.add_option("--spz-version", v->spz_version, "of a .spz: 3 (default), which all its readers know, or 4")
+      ->check(CLI::IsMember({3, 4}))
+      ->needs(gaussians);
   app.add_option("--ingp", v->ingp, "a hash field as a snapshot of instant-ngp, an .ingp");
   app.add_option("--scene", v->scene,
                  "the scene in whose world files are written (default: that of the run)");
