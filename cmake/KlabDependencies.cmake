@@ -134,9 +134,19 @@ if(KLAB_WEBP)
   find_library(WEBP_LIBRARY webp)
 endif()
 
+# libzstd-dev, optional: Gaussians as SPZ of version 4. One file includes its headers, labs/radiance/splat/zstd_stream.cpp.
+option(KLAB_ZSTD "Read and write Gaussians as SPZ 4 by libzstd where it is installed" ON)
+if(KLAB_ZSTD)
+  find_path(ZSTD_INCLUDE_DIR zstd.h)
+  find_library(ZSTD_LIBRARY zstd)
+endif()
+
 # Labs read and write images, and read compressed data.
 add_library(klab_lab_dependencies INTERFACE)
 target_link_libraries(klab_lab_dependencies INTERFACE PNG::PNG JPEG::JPEG ZLIB::ZLIB)
 if(KLAB_WEBP AND WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
   target_link_libraries(klab_lab_dependencies INTERFACE ${WEBP_LIBRARY})
+endif()
+if(KLAB_ZSTD AND ZSTD_INCLUDE_DIR AND ZSTD_LIBRARY)
+  target_link_libraries(klab_lab_dependencies INTERFACE ${ZSTD_LIBRARY})
 endif()

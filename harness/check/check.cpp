@@ -18,6 +18,7 @@
 #include "harness/check/gradcheck.h"
 #include "harness/check/judge_output.h"
 #include "harness/check/launch_only.h"
+#include "harness/check/laws.h"
 #include "harness/check/pace.h"
 #include "harness/check/run_case.h"
 #include "harness/check/sensitivity.h"
@@ -39,20 +40,17 @@ namespace klab {
 namespace {
 
 constexpr double kCudaBelow = 2e7;  // CUDA variants are run at all at cheaper shapes
-// However much the busiest rung of an op does at its smallest shapes: as many shapes of each variant are watched, as long as it
-// is not ahead of its share.
+// At least this number of shapes of each variant is watched, whatever its op costs, unless it is ahead of its share.
 constexpr int kWatchedAtLeast = 16;
-// What the host executor may spend on one of them, in units of simt::Session::work(): a second or two. A variant that
-// is ahead of its share of it is checked with fewer inputs, and far ahead at fewer shapes, until the others have
-// caught up. Counted, not timed, so that every machine checks the same.
+// What the host executor may spend on one of them, in units of simt::Session::work(): a second or two, counted, so that every
+// machine checks the same. A variant ahead of its share has fewer inputs, and far ahead fewer shapes, until the others catch up.
 constexpr double kCudaWork = 4.5e7;
 constexpr double kCudaBeyond = 2.4e7;  // the same of all shapes beyond the usual: a tenth of a second
 constexpr double kPerElement = 0.5;    // of it, for drawing, copying and comparing one element of a tensor
 // Multiprocessors of the device there and at every other shape: grids that fill it are small, and their loops turn many times.
 constexpr int kFewMultiprocessors = 1;
-constexpr double kUnexpected = 4;  // times what its parts let expect: there a run ends
-// Step limit per block there: kernels with large tiles have few blocks that each do much work.
-constexpr uint64_t kBeyondSteps = 3'000'000;
+constexpr double kUnexpected = 4;             // times what its parts let expect: there a run ends
+constexpr uint64_t kBeyondSteps = 3'000'000;  // of a block there: those with large tiles do much work
 // Inputs rounded to 16 bits are tried at every fourth of the shapes that cost no more than this.
 constexpr size_t kSuspectEvery = 4;
 constexpr double kSuspectBelow = 1e6;
@@ -144,8 +142,7 @@ class ShapeCheck {
     if (coarsest && work_ < kSuspectBelow) changes_.emplace(op.op, shape, specs_, givens_, *coarsest);
   }
 
-  // In memory with unmapped pages about it, and with other numbers of threads: CPU variants only. After all of them have
-  // been checked the usual way, since OpenMP's threads begin and end where their number changes.
+  // CPU variants with unmapped pages about their memory and other numbers of threads: last, since OpenMP's threads end with those.
   void check_surrounded(Progress& progress) {
     // A vendor library has its scratch memory for as many threads as there were when it was set up: more of them corrupt the heap.
     if (progress.variant->peer) return;
@@ -380,15 +377,15 @@ class ShapeCheck {
     ++progress.result.cases;
     progress.block_turns = std::max(progress.block_turns, trial.block_turns());
     if (!is_cuda(*progress.variant) && !beyond_) note_threads(trial.threads_seen(), progress);
-    if (outcome.failure) return named(std::move(*outcome.failure), trial, given);
+    if (outcome.failure) return named(std::move(*outcome.failure), *progress.variant, trial, given);
     progress.result.worst = std::max(progress.result.worst, outcome.worst);
     const Fault whole = op_.op.forward.empty() ? Fault::whole_output : Fault::gradient;
     if (changes_ && is_eight_bits(progress.variant->numerics))
       if (auto failure = changes_->judge(given, outcome.outputs, op_.op.terms(shape_), whole))
-        return named(std::move(*failure), trial, given);
+        return named(std::move(*failure), *progress.variant, trial, given);
     if (given.pattern != Pattern::random) return std::nullopt;
     if (auto failure = judge_whole(outcome, given, progress, again))
-      return named(std::move(*failure), trial, given);
+      return named(std::move(*failure), *progress.variant, trial, given);
     if (!suspects_ || &given != &givens_.front()) return std::nullopt;
     const Numerics& numerics = progress.variant->numerics;
     const auto suspicion = suspects_->judge(trial.outputs(), numerics);
@@ -414,11 +411,16 @@ class ShapeCheck {
   }
 
   // With what the error looks like, where it looks like something.
-  Failure named(Failure failure, const Trial& trial, const Given& given) const {
+  Failure named(Failure failure, const Variant& variant, const Trial& trial, const Given& given) const {
     const bool value = failure.fault == Fault::wrong_value || failure.fault == Fault::whole_output ||
                        failure.fault == Fault::gradient;
-    if (value && (given.pattern == Pattern::random || given.pattern == Pattern::wide))
-      failure.note += resemblance(op_.op, shape_, specs_, given, trial.outputs(), failure.tensor);
+    if (!value || (given.pattern != Pattern::random && given.pattern != Pattern::wide)) return failure;
+    const auto outputs = trial.outputs();
+    const std::string like = resemblance(op_.op, shape_, specs_, given, outputs, failure.tensor);
+    std::string law;
+    if (failure.fault == Fault::wrong_value && (like.empty() || like.find("rounding") != std::string::npos))
+      law = law_note(op_, variant.numerics, shape_, specs_, given, outputs, failure.tensor);
+    failure.note += law.empty() ? like : law;
     return failure;
   }
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "harness/check/cases.h"
 #include "harness/check/in_common.h"
@@ -31,44 +31,8 @@ constexpr uint64_t kSurveySteps = 2'000'000;  // of a block of a CUDA variant
 constexpr double kFormatLimits[] = {65504, 57344, 448,   240,   127,        128,
                                     255,   32767, 32768, 65535, 2147483647, 2147483648};
 
-constexpr size_t kSeveral = 3;  // this many different values show a law; fewer have one by chance
-
-/// Returns a / b if that is one number, other than 0 and 1, for all pairs, of which several differ; else 0.
-double common_factor(const std::vector<double>& a, const std::vector<double>& b) {
-  std::set<double> different;
-  double factor = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return 0;
-    if (b[i] != 0 && factor == 0) factor = a[i] / b[i];
-    if (std::abs(a[i] - factor * b[i]) > 1e-5 * std::abs(factor * b[i])) return 0;
-    if (b[i] != 0) different.insert(b[i]);
-  }
-  return different.size() < kSeveral || factor == 1 ? 0 : factor;
-}
-
-/// Returns that factor of what was added to `before`; 0 where rounding hides it.
-double factor_of_change(const std::vector<double>& mine, const std::vector<double>& want,
-                        const std::vector<double>& before) {
-  std::vector<double> a, b;
-  for (size_t i = 0; i < mine.size(); ++i) {
-    const double added = want[i] - before[i];
-    if (std::abs(added) < 1e-3 * std::abs(before[i])) continue;  // too few digits are left
-    a.push_back(mine[i] - before[i]);
-    b.push_back(added);
-  }
-  // Sums of floats: digits of the change are lost to the value that it was added to.
-  std::set<double> different;
-  double least = HUGE_VAL, most = -HUGE_VAL;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return 0;
-    different.insert(b[i]);
-    least = std::min(least, a[i] / b[i]);
-    most = std::max(most, a[i] / b[i]);
-  }
-  const double middle = 0.5 * (least + most);
-  const bool one = different.size() >= kSeveral && most - least <= 1e-3 * std::abs(middle);
-  return one && std::abs(middle - 1) > 1e-3 ? middle : 0;
-}
+constexpr size_t kSeveral = 3;       // wrong elements: a case of fewer shows little
+constexpr size_t kCasesOfLaws = 24;  // with wrong values, that are kept
 
 /// Compares one output of the last run with the reference. `before`: what it held, if it is read as well.
 WrongValues compared(const TensorSpec& spec, const std::vector<char>& got, const Buffer& reference,
@@ -78,8 +42,7 @@ WrongValues compared(const TensorSpec& spec, const std::vector<char>& got, const
   const int64_t n = volume(spec.dims);
   std::vector<double> mine(static_cast<size_t>(n)), want(static_cast<size_t>(n));
   std::vector<int64_t> wrong;
-  double offset = 0, largest = 0, scale = 0;
-  bool one_offset = true;
+  double largest = 0, scale = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double a = mine[size_t(i)] = load(spec.element, got.data(), i);
     const double b = want[size_t(i)] = load(wide, reference.data(), i);
@@ -92,13 +55,8 @@ WrongValues compared(const TensorSpec& spec, const std::vector<char>& got, const
     if (!same && std::isinf(a) && std::isfinite(b)) ++v.infinite;
     if (!same && std::isfinite(a) && std::isinf(b)) ++v.finite;
     if (!same && a == 0) ++v.zero;
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      one_offset = false;
-      continue;
-    }
+    if (!std::isfinite(a) || !std::isfinite(b)) continue;
     if (!same && b != 0) v.relative = std::max(v.relative, error / std::abs(b));
-    if (offset == 0) offset = a - b;
-    one_offset = one_offset && std::abs(a - b - offset) <= 1e-5 * std::abs(offset) + 1e-6 * std::abs(b);
   }
   // Where 0 is expected, errors are compared with the largest value.
   for (const int64_t i : wrong)
@@ -106,33 +64,14 @@ WrongValues compared(const TensorSpec& spec, const std::vector<char>& got, const
       v.relative = std::max(v.relative, scale > 0 ? std::abs(mine[size_t(i)]) / scale : HUGE_VAL);
   v.elements = n;
   v.wrong = int64_t(wrong.size());
-  if (v.wrong > 1) v.factor = common_factor(mine, want);
-  if (v.wrong > 1 && before != nullptr && v.factor == 0) {
-    std::vector<double> old(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) old[size_t(i)] = load(spec.element, before->data(), i);
-    v.change = factor_of_change(mine, want, old);
+  if (v.wrong > 1 && before != nullptr) {
     // A small change may be all wrong, and the sum nearly right.
     v.relative = 0;
     for (const int64_t w : wrong) {
       const auto i = size_t(w);
-      const double added = std::abs(want[i] - old[i]);
+      const double added = std::abs(want[i] - load(spec.element, before->data(), w));
       v.relative = std::max(v.relative, added > 0 ? std::abs(mine[i] - want[i]) / added : HUGE_VAL);
     }
-  }
-  if (v.wrong > 1 && one_offset && offset != 0 && v.factor == 0)
-    if (std::set<double>(want.begin(), want.end()).size() >= kSeveral) v.offset = offset;
-  // Neighbors whose values stand in each other's places.
-  int64_t row = spec.dims.empty() ? 1 : spec.dims.back();
-  for (const int64_t s : {int64_t(1), int64_t(-1), row, -row}) {
-    if (v.shift != 0 || v.wrong < 3) break;
-    int64_t matches = 0;
-    for (const int64_t i : wrong)
-      matches +=
-          i + s >= 0 && i + s < n && want[size_t(i)] != want[size_t(i + s)] &&
-                  std::abs(mine[size_t(i)] - want[size_t(i + s)]) <= 1e-5 * std::abs(want[size_t(i + s)])
-              ? 1
-              : 0;
-    if (matches >= 3 && 10 * matches >= 8 * v.wrong) v.shift = s;
   }
   for (const double limit : kFormatLimits) {
     int64_t stopped = 0;
@@ -162,7 +101,8 @@ class Surveyor {
     }
     SurveyedSizes sizes{.names = op_.op.dims, .parameter = {}, .tiles = variant_.tiles};
     for (size_t d = 0; d < sizes.names.size(); ++d) sizes.parameter.push_back(is_parameter(op_, d));
-    Survey result{.common = in_common(sizes, cases_), .values = values_};
+    Survey result{.common = in_common(sizes, cases_), .values = values_, .law = {}};
+    result.law = law_of(op_, random_.empty() ? others_ : random_);
     for (const SurveyedCase& c : cases_) ++(c.failed ? result.failed : result.passed);
     return result;
   }
@@ -218,8 +158,8 @@ class Surveyor {
     // Every second time the pattern that is known to fail, so that cases with it are not few.
     const bool known = failing_ && *failing_ != Pattern::random && turn % 2 == 0;
     const Pattern other = known ? *failing_ : patterns[turn / (failing_ ? 2 : 1) % patterns.size()];
-    const Given usual = make_given(op_, shape, specs, Pattern::random, random);
-    const Given hard = make_given(op_, shape, specs, other, random, turn);
+    const auto usual = std::make_shared<const Given>(make_given(op_, shape, specs, Pattern::random, random));
+    const auto hard = std::make_shared<const Given>(make_given(op_, shape, specs, other, random, turn));
     const int64_t all = cpu_ ? omp_get_max_threads() : 0;
     const Alignment off = kAlignments[1 + turn % (std::size(kAlignments) - 1)];
     one(shape, specs, usual, Alignment::whole, all, turn);
@@ -229,25 +169,26 @@ class Surveyor {
       one(shape, specs, usual, Alignment::whole, all == 1 || turn % 2 == 0 ? other_threads(turn) : 1, turn);
   }
 
-  void one(const std::vector<int64_t>& shape, const std::vector<TensorSpec>& specs, const Given& given,
-           Alignment alignment, int64_t threads, size_t turn) {
+  void one(const std::vector<int64_t>& shape, const std::vector<TensorSpec>& specs,
+           const std::shared_ptr<const Given>& given, Alignment alignment, int64_t threads, size_t turn) {
     Trial trial(op_.op, variant_, shape, specs, offsets_for(specs.size(), alignment, turn / 3 * 3), guard_);
     if (cpu_ && threads != omp_get_max_threads()) trial.with_threads(int(threads));
     if (!cpu_ && options_.watched)
       trial.watch(true, kSurveySteps);
     else if (!cpu_)
       trial.end_after(kSurveySteps, uint64_t(kSurveyHostWork));
-    const auto failure = trial.failure(given);
+    const auto failure = trial.failure(*given);
     spent_ += cpu_ ? 5 * work(op_.op, shape) + 2000 : double(trial.host_work());
     const bool values =
         failure && (failure->fault == Fault::wrong_value || failure->fault == Fault::non_finite);
     const double cost = work(op_.op, shape);
-    if (values) note_values(shape, specs, given, trial, *failure, cost);
+    if (values) note_values(shape, specs, *given, trial, *failure, cost);
+    if (values && alignment == Alignment::whole) keep_for_laws(shape, specs, given, trial, *failure);
     // Where no output has elements, nothing can be wrong.
     bool empty = true;
     for (const TensorSpec& spec : specs)
       empty = empty && (spec.role == Role::input || volume(spec.dims) == 0);
-    if (!empty || failure) cases_.push_back({shape, given.pattern, alignment, threads, failure.has_value()});
+    if (!empty || failure) cases_.push_back({shape, given->pattern, alignment, threads, failure.has_value()});
   }
 
   void note_values(ShapeView shape, const std::vector<TensorSpec>& specs, const Given& given,
@@ -270,6 +211,17 @@ class Surveyor {
     }
   }
 
+  /// Keeps cases of one output, those with random inputs apart: others are alike in ways that laws are mistaken for.
+  void keep_for_laws(ShapeView shape, const std::vector<TensorSpec>& specs,
+                     const std::shared_ptr<const Given>& given, const Trial& trial, const Failure& failure) {
+    std::vector<WrongCase>& list = given->pattern == Pattern::random ? random_ : others_;
+    if (list.size() >= kCasesOfLaws) return;
+    if (!list.empty() && list.back().given == given) return;  // with another number of threads
+    if (!list.empty() && list.back().specs[list.back().output].name != failure.tensor) return;
+    auto kept = wrong_case(op_.op, variant_.numerics, shape, specs, given, trial.outputs(), failure.tensor);
+    if (kept) list.push_back(std::move(*kept));
+  }
+
   const LabOp& op_;
   const Variant& variant_;
   const SurveyOptions& options_;
@@ -279,6 +231,7 @@ class Surveyor {
   double spent_ = 0, cost_ = 0;
   std::vector<SurveyedCase> cases_;
   WrongValues values_;
+  std::vector<WrongCase> random_, others_;  // with wrong values
 };
 
 }  // namespace
@@ -290,34 +243,44 @@ Survey survey(const LabOp& op, const Variant& variant, const SurveyOptions& opti
 
 nlohmann::json to_json(const Survey& s) {
   const WrongValues& v = s.values;
-  return {{"failed", s.failed}, {"passed", s.passed},     {"common", s.common}, {"tensor", v.tensor},
-          {"shape", v.shape},   {"elements", v.elements}, {"wrong", v.wrong},   {"infinite", v.infinite},
-          {"finite", v.finite}, {"nan", v.nan},           {"zero", v.zero},     {"relative", v.relative},
-          {"factor", v.factor}, {"change", v.change},     {"offset", v.offset}, {"shift", v.shift},
-          {"limit", v.limit}};
+  nlohmann::json j = {{"failed", s.failed}, {"passed", s.passed},     {"common", s.common},
+                      {"tensor", v.tensor}, {"shape", v.shape},       {"elements", v.elements},
+                      {"wrong", v.wrong},   {"infinite", v.infinite}, {"finite", v.finite},
+                      {"nan", v.nan},       {"zero", v.zero},         {"relative", v.relative},
+                      {"limit", v.limit}};
+  if (s.law)
+    j["law"] = {{"mistake", s.law->mistake}, {"sentence", s.law->sentence},
+                {"values", s.law->values},   {"cases", s.law->cases},
+                {"of", s.law->of},           {"share", s.law->share}};
+  return j;
 }
 
 Survey survey_from(const nlohmann::json& j) {
   const auto number = [&](const char* key) {
     return j.at(key).is_number() ? j.at(key).get<double>() : HUGE_VAL;
   };
-  return {.failed = j.at("failed"),
-          .passed = j.at("passed"),
-          .common = j.at("common"),
-          .values = {.tensor = j.at("tensor"),
-                     .shape = j.at("shape"),
-                     .elements = j.at("elements"),
-                     .wrong = j.at("wrong"),
-                     .infinite = j.at("infinite"),
-                     .finite = j.at("finite"),
-                     .nan = j.at("nan"),
-                     .zero = j.at("zero"),
-                     .relative = number("relative"),  // JSON has no infinity
-                     .factor = number("factor"),
-                     .change = number("change"),
-                     .offset = number("offset"),
-                     .shift = j.at("shift"),
-                     .limit = number("limit")}};
+  Survey s{.failed = j.at("failed"),
+           .passed = j.at("passed"),
+           .common = j.at("common"),
+           .values = {.tensor = j.at("tensor"),
+                      .shape = j.at("shape"),
+                      .elements = j.at("elements"),
+                      .wrong = j.at("wrong"),
+                      .infinite = j.at("infinite"),
+                      .finite = j.at("finite"),
+                      .nan = j.at("nan"),
+                      .zero = j.at("zero"),
+                      .relative = number("relative"),  // JSON has no infinity
+                      .limit = number("limit")},
+           .law = {}};
+  if (const auto law = j.find("law"); law != j.end())
+    s.law = Law{.mistake = law->at("mistake"),
+                .sentence = law->at("sentence"),
+                .values = law->at("values"),
+                .cases = law->at("cases"),
+                .of = law->at("of"),
+                .share = law->at("share")};
+  return s;
 }
 
 }  // namespace klab

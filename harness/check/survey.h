@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/check/check.h"
+#include "harness/check/laws.h"
 
 namespace klab {
 
@@ -21,10 +23,6 @@ struct WrongValues {
   int64_t nan = 0;       // NaN where a number is expected
   int64_t zero = 0;      // 0 where another value is expected
   double relative = 0;   // the largest relative error of the wrong elements that are finite
-  double factor = 0;     // got / expected if that is one number for all elements; 0 if not
-  double change = 0;     // the same of what is added to a tensor that is read and written; 0 if not
-  double offset = 0;     // got - expected if that is one number for all elements; 0 if not
-  int64_t shift = 0;     // wrong element i holds what element i + shift should; 0 if not
   double limit = 0;      // the value at which larger ones stop: 65504; 0 if there is none
 };
 
@@ -32,6 +30,7 @@ struct Survey {
   int failed = 0, passed = 0;
   std::string common;  // in_common()
   WrongValues values;
+  std::optional<Law> law;  // law_of() the cases with wrong values
 };
 
 struct SurveyOptions {

@@ -1,4 +1,4 @@
-// A variant of a check that is under way, and where to note what it does.
+// A variant whose check goes on, and where to note what the check finds.
 #pragma once
 
 #include "harness/check/check.h"

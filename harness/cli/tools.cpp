@@ -136,6 +136,7 @@ std::vector<Tool> find_libraries() {
       {"cpp-httplib", package_version("libcpp-httplib-dev"), "", "libcpp-httplib-dev",
        "the page of klab view", false},
       {"libwebp", package_version("libwebp-dev"), "", "libwebp-dev", "Gaussians as SOG", false},
+      {"libzstd", package_version("libzstd-dev"), "", "libzstd-dev", "Gaussians as SPZ 4", false},
       {"oneDNN", none_is_empty(build.onednn), "", "libdnnl-dev", "a peer to race", false},
       {"OpenBLAS", none_is_empty(build.openblas), "", "libopenblas-dev", "a peer to race", false},
   };

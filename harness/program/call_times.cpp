@@ -163,6 +163,22 @@ CallTimes::Measured CallTimes::measure(const PlannedCall& call, std::span<const 
   return measured;
 }
 
+namespace {
+
+/// Returns the variant of that id, or the nearest of its parents that is among the list: a rung that this processor or these shapes do
+/// not have was made from it. The end if there is none.
+std::span<const Variant* const>::iterator nearest_rung(std::span<const Variant* const> variants,
+                                                       const std::string& id) {
+  const Variant* rung = find_variant(id);
+  for (; rung != nullptr; rung = rung->parent.empty() ? nullptr : find_variant(rung->parent))
+    if (const auto at = std::ranges::find(variants, rung->id, [](const Variant* x) { return x->id; });
+        at != variants.end())
+      return at;
+  return variants.end();
+}
+
+}  // namespace
+
 CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
                                       std::span<const Variant* const> variants) {
   const std::vector<PlannedCall> calls = deciding(all);
@@ -188,8 +204,7 @@ CallTimes::Fastest CallTimes::fastest(std::span<const PlannedCall> all,
   if (auto best = choose(recorded_)) return *best;
   if (auto best = choose(before_)) return *best;
   if (const auto at = stand_ins_.find(calls.front().op); at != stand_ins_.end())
-    if (const auto v = std::ranges::find(variants, at->second, [](const Variant* x) { return x->id; });
-        v != variants.end()) {
+    if (const auto v = nearest_rung(variants, at->second); v != variants.end()) {
       ++stood_in_;
       return {
           *v, 0,

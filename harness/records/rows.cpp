@@ -68,6 +68,13 @@ std::vector<double> shares_of(const Row& row, const Bound& bound) {
   return shares;
 }
 
+/// Cuts a share above 1 to 1 where it is no error. Both times have an interval, and that of their ratio contains 1 or the margin: such a
+/// rung reaches its ceiling.
+void keep_within(Estimate& share) {
+  share.value = std::min(share.value, 1.0);
+  share.low = std::min(share.low, share.value);
+}
+
 void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
   if (ladder.ceiling.empty() || ladder.ceiling_per_second.size() != row.seconds.size()) return;
   Bound bound = bound_of(ladder, variant);
@@ -98,6 +105,8 @@ void add_ceiling(Row& row, const Ladder& ladder, const Variant* variant) {
         kRefusedText, share.value, row.ceiling);
   else if (above(share))
     row.error = "above its ceiling: measurement error";
+  else
+    keep_within(*row.of_ceiling);
 }
 
 /// Sets the ceiling from the data sheet of the GPU's model: the contract's cost, with DRAM only if L2 cannot

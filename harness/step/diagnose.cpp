@@ -56,7 +56,7 @@ class Doctor {
                                                said.str()));
   }
 
-  void add(const char* mistake, std::string sentence) {
+  void add(const std::string& mistake, std::string sentence) {
     const std::string lab = step_.lab->id.substr(0, 2);
     list_.push_back({mistake, std::move(sentence), "klab explain " + lab + " " + section_name(*step_.own)});
   }
@@ -99,6 +99,8 @@ class Doctor {
     else
       explain_values(f);
     if (list_.empty()) explain_pattern(f);
+    const bool place = f.fault == Fault::non_finite && a_.survey && a_.survey->law && !a_.survey->law->values;
+    if (place && !list_.empty()) list_.front().sentence += " " + a_.survey->law->sentence;
   }
 
   void explain_two_runs() {
@@ -158,6 +160,7 @@ class Doctor {
 
   /// What the values themselves show.
   void explain_values(const Failure& f) {
+    if (a_.survey && a_.survey->law && a_.survey->law->values) return explain_law();
     if (!a_.survey || a_.survey->values.tensor.empty()) {
       if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
         inaccurate("Its first digits are right.");
@@ -176,30 +179,6 @@ class Doctor {
                  "Where the result is infinite, it is a finite number: something stops at the largest number "
                  "of a format, "
                  "or clamps.");
-    if (v.factor != 0)
-      return add(
-          v.factor == -1 ? "a sign" : "one factor",
-          fmt::format(
-              "Every value is {:.6g} times what it should be: a factor forgotten, applied twice, or one of "
-              "other numbers.",
-              v.factor));
-    const double change = v.change != 0 ? v.change : change_said(f.note);
-    if (change != 0)
-      return add(
-          change == -1 ? "a sign" : "one factor",
-          fmt::format("What is added to each value is {:.4g} times what it should be: a factor forgotten, "
-                      "applied twice, or one of other numbers.",
-                      change));
-    if (v.offset != 0)
-      return add("one term",
-                 fmt::format("Every value is off by {:.6g}: one term too many or too few.", v.offset));
-    if (v.shift != 0)
-      return add(
-          "an index off by a place",
-          fmt::format(
-              "Its wrong elements hold what belongs {} element{} {}: an index begins in the wrong place.",
-              std::abs(v.shift), std::abs(v.shift) == 1 ? "" : "s",
-              v.shift > 0 ? "behind them" : "before them"));
     if (v.nan == 0 && v.infinite == 0 && v.relative < 1e-2 && 4 * v.wrong >= v.elements)
       return inaccurate(fmt::format("The largest relative error is {:.1g}.", v.relative));
     if (v.wrong > 0 && v.zero == v.wrong)
@@ -208,6 +187,8 @@ class Doctor {
           "result is not "
           "stored.");
   }
+
+  void explain_law() { add(a_.survey->law->mistake, a_.survey->law->sentence); }
 
   void inaccurate(const std::string& why) {
     if (!list_.empty()) return;  // another mistake explains the digits that are lost
@@ -220,6 +201,7 @@ class Doctor {
   }
 
   void explain_pattern(const Failure& f) {
+    if (f.fault == Fault::wrong_value && a_.survey && a_.survey->law) return explain_law();
     const std::string pattern = pattern_of(f.note);
     if (has(pattern, "every "))
       add("one lane, or one stride, wrong", "Wrong is " + pattern +
@@ -252,14 +234,6 @@ class Doctor {
           "Take the smallest failing size, write down by hand which inputs this one output needs, and "
           "compare them "
           "with the ones that the loop meets.");
-  }
-
-  /// Returns 2 from "all changes are 2 times what they should be", which the check says of random inputs; else 0. The case that
-  /// the survey took may have had other inputs.
-  static double change_said(const std::string& note) {
-    constexpr std::string_view before = "all changes are ";
-    const size_t at = note.find(before);
-    return at == std::string::npos ? 0 : std::strtod(note.c_str() + at + before.size(), nullptr);
   }
 
   /// Returns whether the values agree to three digits.

@@ -231,8 +231,15 @@ const std::string& CeilingSampler::method() const { return state_->name; }
 double CeilingSampler::sample(double seconds) {
   State& s = *state_;
   const int64_t count = std::max<int64_t>(1, std::llround(double(s.repeats) * seconds / 0.002));
-  const auto r = s.once(s.method.loop, count);
-  return r.work / r.seconds;
+  // The same time as one sample would take, in parts if it has several repeats.
+  constexpr int64_t kParts = 3;
+  const int64_t parts = s.which.level == 0 ? 1 : std::min(kParts, count);
+  std::vector<double> rates;
+  for (int64_t k = 0; k < parts; ++k) {
+    const auto r = s.once(s.method.loop, count * (k + 1) / parts - count * k / parts);
+    rates.push_back(r.work / r.seconds);
+  }
+  return ceiling_of(s.which.level, rates);
 }
 
 }  // namespace klab

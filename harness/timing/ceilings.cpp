@@ -126,7 +126,7 @@ Ceilings measure(bool quick) {
     CeilingSampler sampler(c);
     std::vector<double> samples;
     for (int i = 0; i < (quick ? 5 : 9); ++i) samples.push_back(sampler.sample(quick ? 0.004 : 0.01));
-    c.per_second = median(samples);
+    c.per_second = ceiling_of(c.level, samples);
     c.method = sampler.method();
     if (c.per_second > 0) result.list.push_back(c);
   }
@@ -139,6 +139,11 @@ Ceilings measure(bool quick) {
 }
 
 }  // namespace
+
+double ceiling_of(int level, std::span<const double> per_second) {
+  const double middle = median(per_second);
+  return level == 0 ? middle : *std::ranges::max_element(per_second);
+}
 
 std::string level_name(int level) {
   return level == 0 ? "" : level == kMemory ? "memory" : fmt::format("L{}", level);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ struct Ceiling {
   /// Of random reads: powers of two up to working_set; empty: one of that size.
   std::vector<TableShare> tables = {};
   int threads = 1;
-  /// FLOP/s, values/s, bytes/s (read + written), or for gathers useful bytes/s; median of several samples.
+  /// FLOP/s, values/s, bytes/s (read + written), or for gathers useful bytes/s; ceiling_of() several samples.
   double per_second = 0;
   std::string
       method;  // what reached it: "polynomial", "plain stores", "scalar loads", "streaming stores, flushed"
@@ -70,6 +71,11 @@ struct Ceiling {
 /// "fma f32", "copy L2", "gather 8 B memory".
 std::string name_of(const Ceiling& ceiling);
 std::string level_name(int level);
+
+/// Returns the ceiling that samples of a rate show. For memory it is the quickest: other programs only take bandwidth away, and a
+/// kernel that they spare must not come out above what the machine can do. For arithmetic (level 0) it is the median: a clock that is
+/// raised for a moment is no rate to be held to. Throws std::invalid_argument when empty or not finite.
+double ceiling_of(int level, std::span<const double> per_second);
 
 struct CeilingOptions {
   bool quick = true;  // about 3 s: 1 thread and all; else also 2, 3, 4, 8, 16, ... and longer samples
@@ -124,7 +130,7 @@ class CeilingSampler {
   ~CeilingSampler();
   CeilingSampler(const CeilingSampler&) = delete;
   CeilingSampler& operator=(const CeilingSampler&) = delete;
-  /// Units per second over about that long.
+  /// Units per second over about that long; of memory in the quickest third of it (ceiling_of()).
   double sample(double seconds);
   const std::string& method() const;
 

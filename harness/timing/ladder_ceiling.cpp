@@ -4,7 +4,6 @@
 
 #include "harness/timing/ceiling_kernels.h"
 #include "harness/timing/machine.h"
-#include "harness/timing/statistics.h"
 
 namespace klab {
 namespace {
@@ -49,7 +48,7 @@ std::unique_ptr<CeilingSampler> binding_ceiling(const LabOp& op, const BenchShap
                                   : std::make_unique<CeilingSampler>(roof.ceiling, std::move(arrays), turn);
     std::vector<double> rates;
     for (int i = 0; i < 3; ++i) rates.push_back(sampler->sample(0.003));
-    const Resource need{name_of(roof.ceiling), roof.work / median(rates)};
+    const Resource need{name_of(roof.ceiling), roof.work / ceiling_of(roof.ceiling.level, rates)};
     // A transcendental's polynomial is among the multiply-adds, too: where both come to nearly the same, the name
     // must not be another one in every run.
     constexpr double kNearly = 1.25;

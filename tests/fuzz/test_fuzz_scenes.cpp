@@ -4,6 +4,7 @@
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/webp_picture.h"
 #include "labs/radiance/splat/zip_file.h"
+#include "labs/radiance/splat/zstd_stream.h"
 #include "tests/fuzz/fuzz_fixture.h"
 #include "tests/fuzz/small_scenes.h"
 #include "tests/radiance/jpeg_file.h"
@@ -143,6 +144,18 @@ TEST_F(Fuzz, Splats) {
 
 TEST_F(Fuzz, CompressedSplats) {
   save_gaussians(folder / "whole.spz", random_gaussians(5, 1, 1), {});
+  const std::string file = read(folder / "whole.spz");
+  broken_inputs([&](Mutator& m) {
+    GaussianSet set = load_gaussians(write("x.spz", m.bytes(file)), {});
+    ASSERT_GT(set.n, 0);
+    for (const std::vector<float>* values : set.tensors())
+      for (const float v : *values) ASSERT_TRUE(std::isfinite(v));
+  });
+}
+
+TEST_F(Fuzz, CompressedSplatsOfVersion4) {
+  if (!has_zstd()) GTEST_SKIP() << "klab was built without libzstd-dev";
+  save_gaussians(folder / "whole.spz", random_gaussians(5, 1, 1), {}, nullptr, 4);
   const std::string file = read(folder / "whole.spz");
   broken_inputs([&](Mutator& m) {
     GaussianSet set = load_gaussians(write("x.spz", m.bytes(file)), {});

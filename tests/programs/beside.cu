@@ -56,6 +56,7 @@ __global__ void atomics(const int* x, float* y) {
     const unsigned ticket = atomicInc(&tickets, kBlocks - 1);
     y[ticket] = float(blockIdx.x);
     if (ticket == kBlocks - 1) {
+      __threadfence();
       float all = 0;
       for (int b = 0; b < kBlocks; ++b) all += float(sums[b]);
       y[kBlocks] = all;

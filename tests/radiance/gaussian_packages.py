@@ -110,7 +110,8 @@ def steps_of(path):
         return {"position": lambda k, x: 1e-6 * (1 + abs(x)), "scale": 1e-4, "opacity": 0.5 / 255 + 1e-6, "rotation": 2 / 128,
                 "color": lambda k, x: 0.5 / 255 / 0.28209479 + 1e-4 + max(0, 0.28209479 * abs(x) - 0.5) / 0.28209479}
     if form == "spz":
-        fraction = gzip.open(path).read(16)[13]
+        head = open(path, "rb").read(16)
+        fraction = (head if head.startswith(b"NGSP") else gzip.open(path).read(16))[13]  # version 4 is no gzip stream
         return {"position": 0.51 / 2 ** fraction + 4e-6, "scale": 0.51 / 16, "color": 0.51 / 38.25, "harmonics": 0.51 / 128,
                 "opacity": 0.5 / 255 + 1e-6, "rotation": SMALLEST_THREE * 0.5 * math.sqrt(0.5) / 511}
     meta = json.loads(zipfile.ZipFile(path).read("meta.json"))

@@ -1,5 +1,6 @@
 // The plans that klab ships with: they name rungs that exist, cover what a field calls, and stand in only for unknown
 // times.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <omp.h>
@@ -79,14 +80,53 @@ TEST(DefaultPlans, StandBehindTimesThatAreKnown) {
   EXPECT_EQ(unknown.stood_in(), 0);
 }
 
-TEST(DefaultPlans, ServeInstructionSetsNearTheirOwn) {
-  for (const char* near : {"AVX3_DL", "AVX3_SPR", "AVX3_ZEN4", "AVX2"}) {
-    const auto plan = default_plan("hash", near);
-    ASSERT_TRUE(plan) << near;
-    EXPECT_TRUE(plan->instruction_set == near || plan->instruction_set == "AVX3") << near;
-  }
-  EXPECT_FALSE(default_plan("hash", "SSE4"));
+TEST(DefaultPlans, ServeEveryInstructionSet) {
+  for (const char* set :
+       {"AVX3_DL", "AVX3_SPR", "AVX3_ZEN4", "AVX2", "SSE4", "SSE2", "NEON", "SVE", "EMU128", "SCALAR"})
+    for (const std::string& field : field_names())
+      EXPECT_TRUE(default_plan(field, set)) << set << ", " << field;
   EXPECT_FALSE(default_plan("no field", "AVX3"));
+}
+
+TEST(DefaultPlans, TakeTheNearestVectorsAndSayWhich) {
+  const auto file = [](const char* set) {
+    return ShippedPlan{
+        set, fmt::format(R"({{"instruction_set": "{}", "machine": "m", "fields": {{"hash": {{}}}}}})", set)};
+  };
+  const std::vector<ShippedPlan> shipped = {file("AVX2"), file("AVX3"), file("NEON")};
+  const auto nearest = [&](const char* set) {
+    return default_plan_among(shipped, "hash", set)->instruction_set;
+  };
+  EXPECT_EQ(nearest("AVX3"), "AVX3");
+  EXPECT_EQ(nearest("AVX3_ZEN4"), "AVX3");
+  EXPECT_EQ(nearest("AVX2"), "AVX2");
+  EXPECT_EQ(nearest("SVE"), "AVX2");
+  EXPECT_EQ(nearest("SSE4"), "NEON");
+  EXPECT_EQ(owner_of(*default_plan_among(shipped, "hash", "SSE4"), "SSE4"),
+            "klab's for NEON, the nearest to SSE4, recorded on m");
+  EXPECT_EQ(owner_of(*default_plan_among(shipped, "hash", "AVX2"), "AVX2"), "klab's for AVX2, recorded on m");
+}
+
+// A rung that the processor does not have is not among the candidates.
+TEST(DefaultPlans, TakeTheParentOfARungThatIsNotThere) {
+  std::vector<PlannedCall> calls;
+  for (const PlannedCall& c : run_calls({}, 1, "cpu"))
+    if (c.op == "adam") calls.push_back(c);
+  ASSERT_FALSE(calls.empty());
+  const Variant* named = find_variant("adam.cpu.08_whole_vectors");
+  ASSERT_NE(named, nullptr);
+  const Variant* parent = find_variant(named->parent);
+  ASSERT_NE(parent, nullptr);
+  std::vector<const Variant*> list = variants_of("adam", "cpu");
+  std::erase(list, named);
+  CallTimes times(
+      {}, [&](const std::string& op, const std::vector<int64_t>&, std::span<const Variant* const> some) {
+        ADD_FAILURE() << op << " is timed";
+        return CallTimes::Measured(std::vector<double>(some.size(), 1));
+      });
+  times.stand_in({{"adam", named->id}}, "klab's");
+  EXPECT_EQ(times.fastest(calls, list).variant, parent);
+  EXPECT_EQ(times.stood_in(), 1);
 }
 
 TEST(DefaultPlans, NameADamagedFile) {

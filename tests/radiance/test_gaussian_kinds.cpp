@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "harness/records/refused.h"
+#include "labs/radiance/run/fields.h"
+#include "labs/radiance/splat/gaussian_model.h"
 #include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "tests/radiance/colmap_folder.h"
@@ -112,6 +114,9 @@ TEST_F(GaussianKinds, OtherElementsArePassedOver) {
   const std::string behind =
       "element extrinsic 16\nproperty float extrinsic\nelement image_size 2\nproperty uint image_size\n";
   expect_rows(load(header("binary_little_endian", 4, "", behind) + body() + camera.bytes));
+  EXPECT_TRUE(
+      noted("elements that splatting files do not have are passed over: \"extrinsic\", \"image_size\""));
+  EXPECT_EQ(notes.size(), 1U);
   expect_rows(
       load(header("binary_little_endian", 4, "", "element face 0\nproperty list uchar int vertex_indices\n") +
            body()));
@@ -125,6 +130,47 @@ TEST_F(GaussianKinds, OtherElementsArePassedOver) {
   expect_rows(load(header("binary_little_endian", 4, "element camera 1\nproperty double focal\n",
                           "property list uchar uchar tags\n") +
                    before.bytes + with_lists));
+  EXPECT_TRUE(noted("properties that splatting files do not have are passed over: \"tags\""));
+  EXPECT_TRUE(noted("passed over: \"camera\""));
+  // Normals are part of such files.
+  Binary normals;
+  for (int k = 0; k < 3; ++k) normals.add(0.0F);
+  std::string with_normals;
+  for (size_t i = 0; i < 4; ++i)
+    with_normals += body().substr(i * kNumbers * 4, kNumbers * 4) + normals.bytes;
+  expect_rows(load(
+      header("binary_little_endian", 4, "", "property float nx\nproperty float ny\nproperty float nz\n") +
+      with_normals));
+  EXPECT_TRUE(notes.empty());
+}
+
+/// Files of other programs have y down and no scene: they get a box of their own, with z up.
+TEST_F(GaussianKinds, LoneGaussiansFillTheUnitCube) {
+  rows.clear();
+  for (int i = 0; i < 100; ++i) {
+    Row row{};
+    row[0] = 200 + float(i), row[1] = -5 + 0.1F * float(i), row[2] = 30 + 0.5F * float(i);
+    row[6] = 1, row[10] = 1;
+    rows.push_back(row);
+  }
+  rows[0][0] = -1e6F;  // one far away, and one that is hardly seen
+  rows[50][2] = 1e6F, rows[50][6] = -9;
+  write_text(path / "x.ply", header("binary_little_endian", rows.size()) + body());
+  const auto model = load_lone_gaussians(path / "x.ply", &notes);
+  const GaussianSet& set = model->as_gaussians()->set;
+  int inside = 0;
+  for (size_t i = 0; i < 100; ++i) {
+    bool in = true;
+    for (size_t k = 0; k < 3; ++k)
+      in = in && set.position[100 * k + i] > -1e-4F && set.position[100 * k + i] < 1.0001F;
+    inside += in ? 1 : 0;
+  }
+  EXPECT_GE(inside, 88);
+  EXPECT_LE(inside, 98);
+  // y down becomes z up; z forward becomes y.
+  EXPECT_LT(set.position[200 + 80], set.position[200 + 20]);
+  EXPECT_GT(set.position[100 + 80], set.position[100 + 20]);
+  EXPECT_NEAR(model->placement().scale, 0.5 / 45.5, 1e-5) << "from the fifth of 99 to the fifth from behind";
 }
 
 TEST_F(GaussianKinds, ReadsTextAndTheOtherByteOrder) {

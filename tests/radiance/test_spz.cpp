@@ -9,6 +9,7 @@
 #include "harness/records/refused.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/spz.h"
+#include "labs/radiance/splat/zstd_stream.h"
 #include "tests/radiance/colmap_folder.h"
 #include "tests/radiance/varied_gaussians.h"
 
@@ -55,6 +56,50 @@ std::string one_gaussian(uint32_t version, uint8_t degree = 0, uint8_t fraction 
     for (const int part : {255, 128, 127}) b.add(uint8_t(part));  // x is 1
   }
   return b.bytes;
+}
+
+/// A Zstandard stream of one uncompressed block, written by the format's description (RFC 8878) alone: of at most 255 bytes.
+std::string zstd_of_one_block(const std::string& bytes) {
+  Binary b;
+  b.add(uint32_t{0xFD2FB528})
+      .add(uint8_t{0x20})
+      .add(uint8_t(bytes.size()));                          // one segment; its size in one byte
+  const uint32_t block = 1U | uint32_t(bytes.size()) << 3;  // the last; raw
+  for (int k = 0; k < 3; ++k) b.add(uint8_t(block >> (8 * k)));
+  return b.bytes + bytes;
+}
+
+/// The same Gaussian in version 4, with extensions and streams that tests change.
+struct Version4 {
+  std::string header = one_gaussian(3).substr(0, 12), extensions;
+  std::vector<std::string> streams;
+  uint8_t flags = 0;
+
+  Version4() {
+    header[4] = 4;
+    const std::string all = one_gaussian(3).substr(16);
+    size_t at = 0;
+    for (const size_t size : {9UL, 1UL, 3UL, 3UL, 4UL}) streams.push_back(all.substr(at, size)), at += size;
+  }
+  std::string bytes() const {
+    Binary b;
+    const auto table = uint32_t(32 + extensions.size());
+    b.add(uint8_t{0}).add(uint8_t{12}).add(flags).add(uint8_t(streams.size())).add(table);
+    for (int k = 0; k < 3; ++k) b.add(uint32_t{0});
+    Binary places;
+    std::string packed;
+    for (const std::string& stream : streams) {
+      places.add(uint64_t(zstd_of_one_block(stream).size())).add(uint64_t(stream.size()));
+      packed += zstd_of_one_block(stream);
+    }
+    return header + b.bytes + extensions + places.bytes + packed;
+  }
+};
+
+std::string extension(uint32_t type, const std::string& bytes) {
+  Binary b;
+  b.add(type).add(uint32_t(bytes.size()));
+  return b.bytes + bytes;
 }
 
 class Spz : public WrittenFolder {
@@ -131,6 +176,71 @@ TEST_F(Spz, ReadsBothVersions) {
   }
 }
 
+TEST_F(Spz, WithoutLibzstdVersion4NamesThePackage) {
+  if (has_zstd()) GTEST_SKIP() << "klab was built with libzstd";
+  expect_refused(Version4().bytes(),
+                 "built without libzstd-dev: install it (sudo apt-get install libzstd-dev)");
+  EXPECT_THROW(save_gaussians(path / "y.spz", varied_set(2, 0), {}, nullptr, 4), Refused);
+  EXPECT_FALSE(std::filesystem::exists(path / "y.spz"));
+}
+
+TEST_F(Spz, ReadsVersion4AsVersion3) {
+  if (!has_zstd()) GTEST_SKIP() << "klab was built without libzstd-dev";
+  const GaussianSet a = load(gzip_of(one_gaussian(3))), b = load(Version4().bytes());
+  EXPECT_EQ(b.position, a.position);
+  EXPECT_EQ(b.log_scale, a.log_scale);
+  EXPECT_EQ(b.quaternion, a.quaternion);
+  EXPECT_EQ(b.opacity_raw, a.opacity_raw);
+  EXPECT_EQ(b.coefficients, a.coefficients);
+  EXPECT_TRUE(notes.empty());
+  for (const int degree : {0, 1, 3}) {
+    const GaussianSet set = varied_set(70, degree);
+    save_gaussians(path / "3.spz", set, kTurnedPlace);
+    save_gaussians(path / "4.spz", set, kTurnedPlace, nullptr, 4);
+    const GaussianSet three = load_gaussians(path / "3.spz", kTurnedPlace),
+                      four = load_gaussians(path / "4.spz", kTurnedPlace);
+    EXPECT_EQ(four.degree, degree);
+    EXPECT_EQ(four.position, three.position);
+    EXPECT_EQ(four.coefficients, three.coefficients);
+    EXPECT_EQ(four.quaternion, three.quaternion);
+  }
+}
+
+TEST_F(Spz, PassesOverExtensionsOfVersion4) {
+  if (!has_zstd()) GTEST_SKIP() << "klab was built without libzstd-dev";
+  Version4 file;
+  file.flags = 2;
+  file.extensions =
+      extension(0xADBE0002, std::string(12, '\0')) + extension(0xADBE0003, std::string("\4\0\0\0", 4));
+  EXPECT_EQ(load(file.bytes()).n, 1);
+  ASSERT_EQ(notes.size(), 1U) << "the axes are those of SPZ";
+  EXPECT_NE(notes[0].find("type 0xadbe0002, 12 bytes"), std::string::npos) << notes[0];
+  file.extensions = extension(0xADBE0003, std::string("\6\0\0\0", 4));
+  expect_refused(file.bytes(), "has axes of its own (coordinate system 6)");
+  file.extensions = extension(7, "abcd").substr(0, 10);
+  expect_refused(file.bytes(), "has an extension of 4 bytes where 2 are left");
+  file.extensions = "abc";
+  expect_refused(file.bytes(), "an extension that is cut short");
+}
+
+TEST_F(Spz, RefusesDamagedFilesOfVersion4) {
+  if (!has_zstd()) GTEST_SKIP() << "klab was built without libzstd-dev";
+  const std::string whole = Version4().bytes();
+  for (const size_t length : {20UL, 31UL}) expect_refused(whole.substr(0, length), "is cut short");
+  expect_refused(whole.substr(0, 60), "has a table of streams at byte 32 of 60");
+  expect_refused(whole.substr(0, whole.size() - 1), "stream 5 ends behind the file");
+  expect_refused(whole + "x", "holds more bytes");
+  std::string damaged = whole;
+  damaged[32 + 5 * 16] = 'x';  // the magic number of the first stream
+  expect_refused(damaged, "stream 1 is no whole Zstandard stream");
+  Version4 file;
+  file.streams.pop_back();
+  expect_refused(file.bytes(), "has 4 streams; Gaussians of degree 0 have 5");
+  file = {};
+  file.streams[1] = "ab";
+  expect_refused(file.bytes(), "announces 2 bytes in stream 2, where 1 belong");
+}
+
 TEST_F(Spz, NotesIgnoredParts) {
   load(gzip_of(one_gaussian(3, 0, 12, 1)));
   ASSERT_EQ(notes.size(), 1U);
@@ -146,10 +256,11 @@ TEST_F(Spz, RefusesForeignAndDamagedFiles) {
   expect_refused(gzip_of(one_gaussian(3).substr(0, 30)), "is cut short: its bytes end 6 too early");
   expect_refused(gzip_of(one_gaussian(3) + "x"), "holds more bytes");
   expect_refused(gzip_of("NGSQ" + one_gaussian(3).substr(4)), "magic number");
-  for (const uint32_t version : {0U, 1U, 4U, 77U})
+  for (const uint32_t version : {0U, 1U, 5U, 77U})
     expect_refused(gzip_of(one_gaussian(version)),
-                   fmt::format("has version {} of SPZ; klab reads 2 and 3", version));
-  expect_refused(one_gaussian(4), "has version 4 of SPZ; klab reads 2 and 3");  // no gzip stream from 4 on
+                   fmt::format("has version {} of SPZ; klab reads 2 to 4", version));
+  expect_refused(gzip_of(one_gaussian(4)), "is a gzip stream of version 4");
+  expect_refused(one_gaussian(5), "has version 5 of SPZ; klab reads 2 to 4");  // no gzip stream from 4 on
   expect_refused(one_gaussian(3), "is no gzip stream");
   expect_refused(gzip_of(one_gaussian(3, 4)), "harmonics of degree 4");
   expect_refused(gzip_of(one_gaussian(3, 0, 24)), "24 fractional bits");

@@ -7,6 +7,7 @@
 #include "harness/timing/bench.h"
 #include "harness/timing/ceilings.h"
 #include "harness/timing/machine.h"
+#include "harness/timing/statistics.h"
 #include "tests/timing/bench_ops.h"
 
 namespace klab {
@@ -62,6 +63,26 @@ TEST(RowsOf, RejectsSpeedAboveTheCeilingButNotAtIt) {
   Ladder faster = m.ladder;
   for (double& t : faster.series[1].seconds) t /= 1.2;
   EXPECT_EQ(rows_of(*m.lab, faster, this_machine())[1].error, "above its ceiling: measurement error");
+}
+
+TEST(RowsOf, ARungInsideTheIntervalOfItsCeilingIsNotAboveIt) {
+  // In most rounds the ceiling's sample was held up, in a few it was not: the interval of the ratio contains 1.
+  MadeUp m;
+  for (size_t i = 0; i < m.ladder.ceiling_per_second.size(); ++i)
+    m.ladder.ceiling_per_second[i] *= i % 3 == 0 ? 1.02 : 0.9;
+  const Row row = rows_of(*m.lab, m.ladder, this_machine())[1];
+  EXPECT_GT(median(row.shares), 1.05);
+  ASSERT_LT(median_interval(row.shares).low, 1);
+  EXPECT_EQ(row.error, "");
+  EXPECT_DOUBLE_EQ(row.of_ceiling->value, 1);
+  EXPECT_LE(row.of_ceiling->low, 1);
+  EXPECT_GE(row.of_ceiling->high, 1);
+  // Inside the margin in every round.
+  MadeUp close;
+  for (double& rate : close.ladder.ceiling_per_second) rate *= 0.97;
+  const Row near = rows_of(*close.lab, close.ladder, this_machine())[1];
+  EXPECT_EQ(near.error, "");
+  EXPECT_DOUBLE_EQ(near.of_ceiling->value, 1);
 }
 
 TEST(RowsOf, FarBelowEveryCeilingIsLatency) {

@@ -1,16 +1,20 @@
 """Files as a learner may write them, each klab's own rung with one mistake in it, and what the answer must say.
 
 Every entry: the step, the rung's file, the replacements, and two patterns: of what failing cases have in common, and of the first
-mistake that is named. An empty pattern fits everything."""
+mistake that is named. An empty pattern fits everything.
+
+  planted.py KLAB ROOT FOLDER [--students] [--say] [STEPS...]   --students: those of students.py; --say: prints the first sentences"""
 import json
 import os
 import re
 import subprocess
 import sys
 
+from students import STUDENTS
+
 PLANTED = [
     ("01.cuda.03", "vector_add/cuda/03_sixteen_bytes.cu",
-     [("aligned(x.a) && aligned(x.b) && aligned(x.c) ? n / 4 : 0", "aligned(x.a) && aligned(x.b) ? n / 4 : 0")],
+     [("cuda::aligned(x.a) && cuda::aligned(x.b) && cuda::aligned(x.c) ? n / 4 : 0", "cuda::aligned(x.a) && cuda::aligned(x.b) ? n / 4 : 0")],
      r"pointers off alignment", r"misaligned vector access\?"),
     ("02.02", "window_sum/cpu/02_running_sum.cpp", [("past = first + 2 * r + 1", "past = first + 2 * r")],
      r"n > r", r"elements without an owner\?"),
@@ -42,7 +46,7 @@ PLANTED = [
     ("10.02", "hashgrid_fwd/cpu/02_level_major.cpp", [("float sum[8] = {};", "float sum[8];")],
      r"", r"read before set\?.*float sum\[8\];"),
     ("11.02", "sh_fwd/cpu/02_factored.cpp", [("put(-1.0925484305920790F * yz)", "put(1.0925484305920790F * yz)")],
-     r"degree > 2", r"one part of the output\? Only a part is wrong: row 5"),
+     r"degree > 2", r"a sign\?.*Only the elements of row 5 are wrong"),
     ("12.02", "mlp_fwd/cpu/02_layer_by_layer.cpp", [("size_t(2 * s.width * s.n)", "size_t(s.width * s.n)")],
      r"", r"(written beyond an array|unguarded edge, far out)\?.*an array of its own"),  # what lies behind the array decides
     ("13.sample_pdf.02", "sample_pdf/cpu/02_merge.cpp",
@@ -55,15 +59,19 @@ PLANTED = [
      [("parallel for simd schedule(static) reduction(+ : squares) if", "parallel for schedule(static) if")],
      r"", r"threads in one place\?"),
     ("18.02", "allreduce_gradients/cpu/02_all_reduce.cpp", [("*x.rate / float(s.ranks)", "*x.rate")],
-     r"ranks > 1", r"one factor\? What is added to each value is 2 times"),
+     r"ranks > 1", r"one factor\? What is added to each value is ranks times"),
 ]
 
 
 def main():
     klab, root, work = sys.argv[1:4]
-    only = sys.argv[4:]
+    students, say = "--students" in sys.argv, "--say" in sys.argv
+    only = [word for word in sys.argv[4:] if not word.startswith("--")]
     failed = 0
-    for step, rung, replacements, common, mistake in PLANTED:
+    for step, rung, replacements, common, mistake in STUDENTS if students else PLANTED:
+        right = common
+        if students:
+            common = ""
         if only and step not in only:
             continue
         folder = os.path.join(work, step)
@@ -87,6 +95,8 @@ def main():
             first = f"{answer['mistakes'][0]}? {answer['advice'][0]}" if answer["mistakes"] else ""
             shared = answer.get("common", "")
             note = answer.get("failure", {}).get("note", "")
+            if say:
+                print(f"{step}: wanted: {right}\n  common: {shared}\n  first:  {first}\n  note:   {note}", flush=True)
             if not re.search(common, shared):
                 wrong.append(f"'{shared}' does not say '{common}'")
             if not re.match(mistake, first):

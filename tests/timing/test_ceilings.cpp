@@ -152,6 +152,17 @@ TEST(Ceiling, RooflineIsTheLowerOfTwo) {
   EXPECT_EQ(attainable(100, 1000, 40), 100);
 }
 
+TEST(Ceiling, OfMemoryIsTheQuickestSample) {
+  // Another program had the memory to itself in all samples but one.
+  const std::vector<double> samples = {6e9, 6.1e9, 5.9e9, 10e9, 6e9};
+  EXPECT_DOUBLE_EQ(ceiling_of(4, samples), 10e9);
+  EXPECT_DOUBLE_EQ(ceiling_of(1, samples), 10e9);
+  EXPECT_DOUBLE_EQ(ceiling_of(0, samples), 6e9)
+      << "of arithmetic: a clock that was raised for a moment is no rate";
+  EXPECT_THROW(ceiling_of(4, {}), std::invalid_argument);
+  EXPECT_THROW(ceiling_of(4, std::vector<double>{1, NAN}), std::invalid_argument);
+}
+
 TEST(Ceiling, EachOneIsMeasuredAndPlausible) {
   const Ceilings& c = ceilings();
   const int all = this_machine().threads;

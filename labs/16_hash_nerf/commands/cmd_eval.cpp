@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "harness/cli/backend_option.h"
@@ -72,10 +73,11 @@ int eval(Values& v) {
   if (words) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   Scene scene = load_scene(v.scene, v.reading);
   ScoreScope scope = begin_scope(scene.test, score_seconds_from(v.score));
-  if (of_a_world) loaded = load_field_model(file, &scene);
+  std::vector<std::string> notes;  // first those on the model
+  if (of_a_world) loaded = load_field_model(file, &scene, Storage::f32, &notes);
   const FieldModel& model = *loaded;
   require_picture_plan(v.plan, model, where);
-  const std::vector<std::string> notes = notes_on_scene(v, file, model, scene);
+  std::ranges::move(notes_on_scene(v, file, model, scene), std::back_inserter(notes));
   if (words)
     for (const std::string& note : notes) fmt::print("note      {}\n", note);
   CallTimes times = times_here();

@@ -112,12 +112,19 @@ void save_path(const RenderValues& v, const fs::path& file, const Placement& pla
   fmt::print("{}\n", v.saved_path);
 }
 
-/// Loads the model, into the scene's box if it is a file of Gaussians that comes with one.
+/// Loads the model, into the scene's box if it is a file of Gaussians that comes with one. Prints what their reader notes.
 std::unique_ptr<FieldModel> load_model(const RenderValues& v, const fs::path& file) {
   const Storage precision = load_precision(v.precision, file);
-  if (!is_gaussian_file(file) || v.scene.empty()) return load_field_model(file, nullptr, precision);
-  const Scene scene = cameras_of_scene(v.scene, settings().seed);
-  return load_field_model(file, &scene);
+  std::vector<std::string> notes;
+  std::optional<Scene> scene;
+  if (is_gaussian_file(file) && !v.scene.empty()) {
+    scene = cameras_of_scene(v.scene, settings().seed);
+    notes = scene->notes;
+  }
+  auto model = load_field_model(file, scene ? &*scene : nullptr, precision, &notes);
+  if (Ranks::here().first())
+    for (const std::string& note : notes) fmt::print("note      {}\n", note);
+  return model;
 }
 
 /// Refuses what cannot be written, before pictures are made.

@@ -47,12 +47,15 @@ fs::path file_of_run(const std::string& given) {
       "of klab train; one that trains writes a checkpoint every half-minute");
 }
 
-/// Loads the model, Gaussians of another program into the box of the scene that was named.
+/// Loads the model, Gaussians of another program into the box of the scene that was named. Prints what their reader notes.
 std::unique_ptr<FieldModel> load_model(const fs::path& file, const std::string& scene) {
   if (is_gaussian_file(file)) {
-    if (scene.empty()) return load_field_model(file);
-    const Scene place = cameras_of_scene(scene, settings().seed);
-    return load_field_model(file, &place);
+    std::optional<Scene> place;
+    if (!scene.empty()) place = cameras_of_scene(scene, settings().seed);
+    std::vector<std::string> notes;
+    auto model = load_field_model(file, place ? &*place : nullptr, Storage::f32, &notes);
+    for (const std::string& note : notes) fmt::print("note      {}\n", note);
+    return model;
   }
   if (is_snapshot_file(file)) return load_field_model(file);
   try {

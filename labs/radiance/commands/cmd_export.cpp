@@ -42,6 +42,7 @@ struct ExportValues {
   SurfaceOptions surface;
   std::vector<double> box;  // low, then high
   int64_t number = 100000;  // of points
+  int spz_version = 3;
   std::vector<std::string> outputs() const {
     std::vector<std::string> list;
     for (const std::string& each : {html, mesh, points, gaussians, ingp})
@@ -280,7 +281,7 @@ void write_gaussians(const ExportValues& v, const fs::path& file, const FieldMod
         "{}: holds a field of {}, no Gaussians to write with --gaussians: train with --field gaussians",
         file.string(), model.field()));
   const World world = world_of(v, file, model);
-  save_gaussians(v.gaussians, gaussians->set, world.place, &gaussians->placement);
+  save_gaussians(v.gaussians, gaussians->set, world.place, &gaussians->placement, v.spz_version);
   fmt::print("{}  {} Gaussians, {}\n", v.gaussians, gaussians->set.n, world.said);
 }
 
@@ -295,7 +296,7 @@ void convert_gaussians(const ExportValues& v, const fs::path& file) {
   std::vector<std::string> notes;
   const GaussianSet set = load_gaussians(file, {}, &notes);
   for (const std::string& note : notes) fmt::print("note      {}\n", note);
-  save_gaussians(v.gaussians, set, {});
+  save_gaussians(v.gaussians, set, {}, nullptr, v.spz_version);
   fmt::print("{}  {} Gaussians, in the world of {}\n", v.gaussians, set.n, file.string());
 }
 
@@ -353,14 +354,34 @@ void set_box(ExportValues& v) {
                       v.box[k], v.box[k + 3], "xyz"[k]));
 }
 
+/// Loads the model: Gaussians into the box of the scene that was named, or, for a page and nothing else, into one of their own. Prints what
+/// their reader notes.
+std::unique_ptr<FieldModel> load_for_export(const ExportValues& v, const fs::path& file) {
+  std::optional<Scene> scene;
+  std::vector<std::string> notes;
+  if (is_gaussian_file(file) && !v.scene.empty()) {
+    scene = cameras_of_scene(v.scene, settings().seed);
+    notes = scene->notes;
+  }
+  const bool only_page = v.outputs().size() == 1 && !v.html.empty();
+  const bool lone =
+      is_gaussian_file(file) && !scene && only_page && !(file.extension() == ".ply" && place_in_ply(file));
+  auto model = lone ? load_lone_gaussians(file, &notes)
+                    : load_field_model(file, scene ? &*scene : nullptr, Storage::f32, &notes);
+  if (lone)
+    notes.emplace_back(
+        "no scene says where these Gaussians lie: the page shows nine tenths of them, with y pointing down; "
+        "--scene DIR names the scene");
+  for (const std::string& note : notes) fmt::print("note      {}\n", note);
+  return model;
+}
+
 int export_model(ExportValues& v) {
   const fs::path file = model_of_run(v.model);
   require_outputs(v, file);
   set_box(v);
   if (only_converts(v, file)) return convert_gaussians(v, file), exit_ok;
-  std::optional<Scene> scene;
-  if (is_gaussian_file(file) && !v.scene.empty()) scene = cameras_of_scene(v.scene, settings().seed);
-  const auto model = load_field_model(file, scene ? &*scene : nullptr);
+  const auto model = load_for_export(v, file);
   if (!v.html.empty()) write_page(v, file, *model);
   if (!v.mesh.empty() || !v.points.empty()) write_surface(v, file, *model);
   if (!v.gaussians.empty()) write_gaussians(v, file, *model);
@@ -388,7 +409,10 @@ std::function<int()> setup_export(CLI::App& app) {
       app.add_option("--mesh", v->mesh, "closed surface to write, a .ply or .glb, with normals and colors");
   auto* points =
       app.add_option("--points", v->points, "points on that surface, or the middles of Gaussians, a .ply");
-  app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat, .spz or .sog");
+  auto* gaussians = app.add_option("--gaussians", v->gaussians, "Gaussians as a .ply, .splat, .spz or .sog");
+  add_number(app, "--spz-version", v->spz_version, Range{3, 4},
+             "of a .spz: 3 (default), which all its readers know, or 4")
+      ->needs(gaussians);
   app.add_option("--ingp", v->ingp, "a hash field as a snapshot of instant-ngp, an .ingp");
   app.add_option("--scene", v->scene,
                  "the scene in whose world files are written (default: that of the run)");

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/records/input.h"
 #include "harness/timing/machine.h"
@@ -13,11 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-/// Instruction sets that take AVX3's plan while they have none of their own: the rungs are the same, with vectors of
-/// another length or a few more instructions.
-bool is_near_avx3(const std::string& instruction_set) {
-  return instruction_set.starts_with("AVX3_") || instruction_set.starts_with("AVX10") ||
-         instruction_set == "AVX2";
+/// Returns the bytes of a vector, by Highway's names of instruction sets; for those of which the processor decides, the usual length.
+int vector_bytes(const std::string& instruction_set) {
+  if (instruction_set.starts_with("AVX3") || instruction_set.starts_with("AVX10")) return 64;
+  if (instruction_set == "AVX2" || instruction_set.starts_with("SVE")) return 32;
+  return instruction_set == "SCALAR" ? 4 : 16;
 }
 
 }  // namespace
@@ -37,22 +38,34 @@ std::optional<DefaultPlan> default_plan_in(const std::string& text, const std::s
   }
 }
 
-std::optional<DefaultPlan> default_plan(const std::string& field, const std::string& instruction_set) {
-  const auto of = [&](const std::string& name) -> std::optional<DefaultPlan> {
-    const auto at = std::ranges::find(shipped_plans(), name, &ShippedPlan::instruction_set);
-    if (at == shipped_plans().end()) return std::nullopt;
-    return default_plan_in(at->text, fmt::format("reports/plans/{}.json", name), field);
+std::optional<DefaultPlan> default_plan_among(const std::vector<ShippedPlan>& shipped,
+                                              const std::string& field, const std::string& instruction_set) {
+  const auto distance = [&](const std::string& other) {
+    if (other == instruction_set) return -1.0;
+    return std::abs(std::log2(double(vector_bytes(other)) / vector_bytes(instruction_set)));
   };
-  auto plan = of(instruction_set);
-  if (!plan && is_near_avx3(instruction_set)) plan = of("AVX3");
-  return plan;
+  std::optional<DefaultPlan> nearest;
+  for (const ShippedPlan& file : shipped) {
+    if (nearest && distance(file.instruction_set) >= distance(nearest->instruction_set)) continue;
+    auto plan = default_plan_in(file.text, fmt::format("reports/plans/{}.json", file.instruction_set), field);
+    if (plan) nearest = std::move(plan);
+  }
+  return nearest;
+}
+
+std::optional<DefaultPlan> default_plan(const std::string& field, const std::string& instruction_set) {
+  return default_plan_among(shipped_plans(), field, instruction_set);
+}
+
+std::string owner_of(const DefaultPlan& plan, const std::string& instruction_set) {
+  return fmt::format("klab's for {}{}, recorded on {}", plan.instruction_set,
+                     plan.instruction_set == instruction_set ? "" : ", the nearest to " + instruction_set,
+                     plan.machine);
 }
 
 void use_default_plan(CallTimes& times, const std::string& field) {
-  const auto plan = default_plan(field, this_machine().instruction_set);
-  if (!plan) return;
-  times.stand_in(plan->variants,
-                 fmt::format("klab's for {}, recorded on {}", plan->instruction_set, plan->machine));
+  const std::string& own = this_machine().instruction_set;
+  if (const auto plan = default_plan(field, own)) times.stand_in(plan->variants, owner_of(*plan, own));
 }
 
 }  // namespace klab

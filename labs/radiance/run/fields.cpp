@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "harness/core/select.h"
@@ -317,7 +318,8 @@ std::unique_ptr<FieldModel> trained_model(const FieldSettings& s, const FieldTra
 namespace {
 
 /// Reads Gaussians in a world of their own: into the scene's box, or where the file says that they lie.
-std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file, const Scene* scene) {
+std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file, const Scene* scene,
+                                               std::vector<std::string>* notes) {
   std::optional<StoredPlace> stored;
   if (file.extension() == ".ply") stored = place_in_ply(file);
   if (scene == nullptr && !stored)
@@ -330,12 +332,55 @@ std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file
                        stored ? stored->placement.black : !scene->has_alpha()};
   else
     model.placement = stored->placement;
-  model.set = load_gaussians(file, place);
+  model.set = load_gaussians(file, place, notes);
   model.config.sh_degree = model.set.degree;
   return field_model(std::move(model));
 }
 
+/// Returns the place in which the middle of Gaussians is that of the unit cube, and nine tenths of them lie inside along each axis. Those
+/// that are hardly seen do not count.
+WorldPlace place_around(const GaussianSet& set) {
+  constexpr float kSeen = -2.2F;  // raw opacity: a tenth of the light
+  const auto n = size_t(set.n);
+  WorldPlace place{.turn = {1, 0, 0, 0, 0, 1, 0, -1, 0}};
+  std::array<float, 3> middle{};
+  float half = 0;
+  for (size_t k = 0; k < 3; ++k) {
+    std::vector<float> along;
+    for (size_t i = 0; i < n; ++i)
+      if (set.opacity_raw[i] > kSeen) along.push_back(set.position[k * n + i]);
+    if (along.empty())
+      along.assign(set.position.begin() + std::ptrdiff_t(k * n),
+                   set.position.begin() + std::ptrdiff_t((k + 1) * n));
+    std::ranges::sort(along);
+    const float low = along[along.size() / 20], high = along[along.size() - 1 - along.size() / 20];
+    middle[k] = (low + high) / 2;
+    half = std::max(half, (high - low) / 2);
+  }
+  // A single Gaussian, or several in one place, are as large as they are themselves.
+  if (!(half > 0)) half = 3 * std::exp(*std::ranges::max_element(set.log_scale));
+  place.scale = 0.5F / std::clamp(half, 1e-6F, 1e9F);
+  for (size_t row = 0; row < 3; ++row) {
+    float turned = 0;
+    for (size_t k = 0; k < 3; ++k) turned += place.turn[3 * row + k] * middle[k];
+    (row == 0 ? place.offset.x : row == 1 ? place.offset.y : place.offset.z) = 0.5F - place.scale * turned;
+  }
+  return place;
+}
+
 }  // namespace
+
+std::unique_ptr<FieldModel> load_lone_gaussians(const std::filesystem::path& file,
+                                                std::vector<std::string>* notes) {
+  constexpr float kNearLone = 0.01F;
+  GaussianSet set = load_gaussians(file, {}, notes);
+  const WorldPlace place = place_around(set);
+  GaussianModel model;
+  model.placement = {.cascades = 1, .scale = place.scale, .offset = place.offset, .near = kNearLone};
+  model.set = in_grid(std::move(set), place);
+  model.config.sh_degree = model.set.degree;
+  return field_model(std::move(model));
+}
 
 bool is_gaussian_file(const std::filesystem::path& file) {
   constexpr std::array kEndings = {".ply", ".splat", ".spz", ".sog"};
@@ -380,8 +425,8 @@ Storage load_precision(const std::string& name, const std::filesystem::path& fil
 }
 
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene,
-                                             Storage precision) {
-  if (is_gaussian_file(file)) return load_gaussian_file(file, scene);
+                                             Storage precision, std::vector<std::string>* notes) {
+  if (is_gaussian_file(file)) return load_gaussian_file(file, scene, notes);
   if (is_snapshot_file(file)) {
     Model model = load_snapshot(file);
     return field_model(precision == Storage::f32 ? std::move(model) : narrowed(std::move(model), precision));

@@ -87,9 +87,16 @@ std::unique_ptr<FieldModel> trained_model(const FieldSettings& settings, const F
 /// Reads a model's file, a snapshot of instant-ngp, or Gaussians from a .ply, .splat, .spz or .sog. Those of other programs, and all but .ply, do not say where
 /// they lie: they are put into the scene's box, if one is given. Throws std::runtime_error naming the file: like
 /// TensorFile, for an unknown field, and like the field's own reader.
-/// Numbers are floats in memory, or have the `precision` that load_precision() allowed.
+/// Numbers are floats in memory, or have the `precision` that load_precision() allowed. `notes` receives what a file of Gaussians has
+/// that is passed over or was changed.
 std::unique_ptr<FieldModel> load_field_model(const std::filesystem::path& file, const Scene* scene = nullptr,
-                                             Storage precision = Storage::f32);
+                                             Storage precision = Storage::f32,
+                                             std::vector<std::string>* notes = nullptr);
+
+/// Reads Gaussians of another program of which no scene is known, into a place made for them: nine tenths of those that are seen lie within
+/// the unit cube, and their y, which points down in such files, is the grid's z turned over. Throws like load_field_model().
+std::unique_ptr<FieldModel> load_lone_gaussians(const std::filesystem::path& file,
+                                                std::vector<std::string>* notes);
 
 /// Returns the precision in which pictures hold a file's numbers: the one named, "f32", "bf16", "f16" or "int8"; of an empty name
 /// that of the file, or f32 where no field has that in memory. Throws std::invalid_argument for another name, and

@@ -121,7 +121,7 @@ void require_room_for_vertices(const std::filesystem::path& file, const PlyHeade
     return;
   }
   const int64_t each = vertex.least_bytes(), all = each * vertex.number;
-  const bool exact = header.before.empty() && !header.more_behind && !vertex.has_lists();
+  const bool exact = header.before.empty() && header.behind.empty() && !vertex.has_lists();
   if (exact ? all != left : all > left)
     refuse_ply_header(
         file, field,
@@ -198,7 +198,7 @@ PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<u
         header.vertex = std::move(next);
         element = &header.vertex;
       } else if (vertices) {
-        header.more_behind = true;
+        header.behind.push_back(next.name);
         behind = std::move(next);
         element = &behind;
       } else {

@@ -40,8 +40,8 @@ struct PlyHeader {
   std::vector<std::string> comments;
   std::vector<PlyElement> before;  // elements that stand before the vertices
   PlyElement vertex;
-  bool more_behind = false;  // elements stand behind the vertices
-  size_t data = 0;           // offset of the first element
+  std::vector<std::string> behind;  // names of the elements behind the vertices
+  size_t data = 0;                  // offset of the first element
 };
 
 /// Returns the next line of a text, without its end; nothing if there is none, or if it has `most` characters or

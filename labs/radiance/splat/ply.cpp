@@ -55,6 +55,18 @@ class Columns {
     columns_.push_back({name, *at, to, may_be_high, may_be_low});
   }
 
+  /// Returns the properties that no column reads, but for normals, which splatting files have and never use.
+  std::vector<std::string> passed_over() const {
+    std::vector<std::string> names;
+    for (size_t k = 0; k < vertex_.properties.size(); ++k) {
+      const std::string& name = vertex_.properties[k].name;
+      if (name == "nx" || name == "ny" || name == "nz") continue;
+      if (std::ranges::none_of(columns_, [&](const Column& column) { return column.index == k; }))
+        names.push_back(name);
+    }
+    return names;
+  }
+
   /// Reads all vertices. Refuses values that are not finite, with their number.
   void read(const std::vector<uint8_t>& bytes, const PlyHeader& header) {
     std::string first;
@@ -168,6 +180,18 @@ void bound_infinite(GaussianSet& set, std::vector<std::string>* notes) {
         fmt::format("{} sizes are 0: such Gaussians become {:g} of the unit cube thin", flat, kLeastSize));
 }
 
+/// Notes names of one kind that are not read, the first few of them.
+void note_passed_over(const std::vector<std::string>& names, const std::string& kind,
+                      std::vector<std::string>* notes) {
+  constexpr size_t kShownNames = 6;
+  if (names.empty() || notes == nullptr) return;
+  std::string text;
+  for (size_t k = 0; k < std::min(names.size(), kShownNames); ++k)
+    text += fmt::format("{}\"{}\"", k == 0 ? "" : ", ", excerpt(names[k]));
+  if (names.size() > kShownNames) text += fmt::format(" and {} more", names.size() - kShownNames);
+  notes->push_back(fmt::format("{} that splatting files do not have are passed over: {}", kind, text));
+}
+
 std::string header_text(int64_t n, const std::string& comment) {
   std::string text = "ply\nformat binary_little_endian 1.0\n";
   if (!comment.empty()) text += fmt::format("comment {}{}\n", kPlaceComment, comment);
@@ -234,6 +258,10 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place,
   for (int64_t k = 0; k < 4; ++k) columns.add(fmt::format("rot_{}", k), set.quaternion.data() + k * n);
   columns.add("opacity", set.opacity_raw.data(), true, true);
   columns.read(bytes, header);
+  note_passed_over(columns.passed_over(), "properties", notes);
+  std::vector<std::string> elements = header.behind;
+  for (const PlyElement& element : header.before) elements.push_back(element.name);
+  note_passed_over(elements, "elements", notes);
   for (int64_t i = 0; i < n; ++i) {
     float square = 0;
     for (int64_t k = 0; k < 4; ++k)

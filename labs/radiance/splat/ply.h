@@ -29,8 +29,8 @@ void save_ply(const std::filesystem::path& file, const GaussianSet& set, const W
               const Placement* placement = nullptr);
 
 /// Reads files of any form with 0, 9, 24 or 45 f_rest; properties may have any order, and unknown ones, lists and other
-/// elements are passed over. Infinite opacities and scales of minus infinity (the logarithm of 0) become the limits
-/// below, which `notes` counts. Throws Refused if the file is no .ply, misses a property or has one that is no float,
+/// elements are passed over, which `notes` names. Infinite opacities and scales of minus infinity (the logarithm of 0) become the
+/// limits below, which `notes` counts. Throws Refused if the file is no .ply, misses a property or has one that is no float,
 /// has a count that contradicts its size, no vertex, another number that is not finite, or is compressed.
 GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place,
                      std::vector<std::string>* notes = nullptr);

@@ -120,11 +120,11 @@ GaussianSet load_splat(const std::filesystem::path& file, const WorldPlace& plac
 }
 
 void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place,
-                    const Placement* placement) {
+                    const Placement* placement, int spz_version) {
   if (file.extension() == ".splat")
     save_splat(file, set, place);
   else if (file.extension() == ".spz")
-    save_spz(file, set, place);
+    save_spz(file, set, place, spz_version);
   else if (file.extension() == ".sog")
     save_sog(file, set, place);
   else

@@ -19,9 +19,9 @@ void save_splat(const std::filesystem::path& file, const GaussianSet& set, const
 /// not finite, a scale that is not above 0, or a rotation of length 0.
 GaussianSet load_splat(const std::filesystem::path& file, const WorldPlace& place);
 
-/// Choose the format by the file name's ending: .splat, .spz, .sog, else .ply. A .ply holds the placement too, if one is given.
+/// Choose the format by the file name's ending: .splat, .spz (3 or 4), .sog, else .ply. A .ply holds the placement too, if one is given.
 void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place,
-                    const Placement* placement = nullptr);
+                    const Placement* placement = nullptr, int spz_version = 3);
 /// `notes` receives what was changed.
 GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place,
                            std::vector<std::string>* notes = nullptr);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 
 #include "harness/records/atomic_file.h"
@@ -13,6 +14,7 @@
 #include "harness/records/refused.h"
 #include "labs/radiance/field/packed_tree.h"
 #include "labs/radiance/splat/ply.h"
+#include "labs/radiance/splat/zstd_stream.h"
 
 namespace klab {
 namespace {
@@ -30,6 +32,20 @@ struct SpzHeader {
 };
 static_assert(sizeof(SpzHeader) == 16);
 
+/// The header of version 4.
+struct SpzHeader4 {
+  uint32_t magic = kMagic, version = 4, gaussians = 0;
+  uint8_t degree = 0, fractional_bits = 0, flags = 0, streams = 0;
+  uint32_t table = 32;  // where it begins
+  uint32_t reserved[3] = {};
+};
+static_assert(sizeof(SpzHeader4) == 32);
+
+/// The place of one stream in the table of version 4.
+struct SpzStream {
+  uint64_t packed = 0, bytes = 0;
+};
+
 /// Where the properties lie in a file of this header.
 struct SpzLayout {
   size_t n, rotation_bytes, functions;
@@ -43,6 +59,12 @@ struct SpzLayout {
   size_t rotations() const { return scales() + 3 * n; }
   size_t harmonics() const { return rotations() + rotation_bytes * n; }
   size_t end() const { return harmonics() + 3 * functions * n; }
+  /// Returns where each property that is not empty begins, and the end.
+  std::vector<size_t> borders() const {
+    std::vector<size_t> at = {sizeof(SpzHeader), opacities(), colors(), scales(), rotations(), harmonics()};
+    if (functions > 0) at.push_back(end());
+    return at;
+  }
 };
 
 /// The world of SPZ's axes: half a turn about x of the scene's.
@@ -204,13 +226,13 @@ class Unpacked {
   bool ended_ = false, is_whole_ = false;
 };
 
-SpzHeader require_known(const std::filesystem::path& file, SpzHeader h, size_t packed_bytes) {
+void require_known(const std::filesystem::path& file, const SpzHeader& h, size_t packed_bytes) {
   if (h.magic != kMagic)
     refuse_spz(file, "magic", "does not begin with SPZ's magic number, NGSP", "name an .spz file");
-  if (h.version != 2 && h.version != 3)
-    refuse_spz(file, "version", fmt::format("has version {} of SPZ; klab reads 2 and 3", h.version),
+  if (h.version < 2 || h.version > 4)
+    refuse_spz(file, "version", fmt::format("has version {} of SPZ; klab reads 2 to 4", h.version),
                "export it as version 3, or as a .ply");
-  if ((h.flags & kSpzExtensions) != 0)
+  if ((h.flags & kSpzExtensions) != 0 && h.version < 4)
     refuse_spz(file, "extensions", "has extensions, which change how values are stored",
                "export it without extensions, or as a .ply");
   if (h.degree > 3)
@@ -220,44 +242,164 @@ SpzHeader require_known(const std::filesystem::path& file, SpzHeader h, size_t p
     refuse_spz(file, "fractional bits",
                fmt::format("has positions with {} fractional bits, of 24", h.fractional_bits));
   if (h.gaussians == 0) refuse_spz(file, "Gaussians", "has no Gaussians");
-  constexpr size_t kMostRatio = 1032;  // of DEFLATE
+  constexpr size_t kMostRatio = 1032;  // of DEFLATE; readers of version 4 take about as much for the most
   if (SpzLayout(h).end() > kMostRatio * packed_bytes)
     refuse_spz(
         file, "Gaussians",
         fmt::format("announces {} Gaussians in {} bytes, which cannot hold them", h.gaussians, packed_bytes),
         "copy the file again");
-  return h;
 }
 
-/// Refuses version 4 and later ones by their number: they are no gzip stream, but begin with the header.
-void refuse_later_versions(const std::filesystem::path& file, const std::vector<uint8_t>& packed) {
+void require_zstd(const std::filesystem::path& file) {
+  if (!has_zstd())
+    throw Refused(file, "libzstd-dev", "is SPZ of version 4, and this klab was built without libzstd-dev",
+                  "install it (sudo apt-get install libzstd-dev) and build klab again, or take version 3");
+}
+
+/// Returns whether the bytes begin with a header, as version 4 and later ones do, and not with a gzip stream.
+bool begins_with_header(const std::vector<uint8_t>& packed) {
   SpzHeader header;
-  if (packed.size() < sizeof header) return;
+  if (packed.size() < sizeof header) return false;
   std::memcpy(&header, packed.data(), sizeof header);
-  if (header.magic == kMagic && header.version > 3) require_known(file, header, packed.size());
+  return header.magic == kMagic && header.version > 3;
+}
+
+/// Reads the records of extensions. Axes other than those of SPZ are refused; others are named as passed over, once each.
+void pass_over_extensions(const std::filesystem::path& file, std::span<const uint8_t> bytes,
+                          std::vector<std::string>* notes) {
+  constexpr uint32_t kAxesExtension = 0xADBE0003, kNoAxes = 0, kSpzAxes = 4;
+  for (size_t at = 0; at < bytes.size();) {
+    uint32_t record[2] = {};  // type and length
+    if (bytes.size() - at < sizeof record)
+      refuse_spz(file, "extensions", "has an extension that is cut short", "export it without extensions");
+    std::memcpy(record, bytes.data() + at, sizeof record);
+    at += sizeof record;
+    if (record[1] > bytes.size() - at)
+      refuse_spz(file, "extensions",
+                 fmt::format("has an extension of {} bytes where {} are left", record[1], bytes.size() - at),
+                 "export it without extensions");
+    uint32_t axes = kSpzAxes;
+    if (record[0] == kAxesExtension && record[1] >= sizeof axes)
+      std::memcpy(&axes, bytes.data() + at, sizeof axes);
+    if (axes != kSpzAxes && axes != kNoAxes)
+      refuse_spz(
+          file, "axes",
+          fmt::format("has axes of its own (coordinate system {}), not those of SPZ, right, up and back",
+                      axes),
+          "export it without that extension, or as a .ply");
+    if (record[0] != kAxesExtension && notes != nullptr)
+      notes->push_back(
+          fmt::format("an extension of SPZ is passed over: type {:#010x}, {} bytes", record[0], record[1]));
+    at += record[1];
+  }
+}
+
+/// Unpacks version 4. Returns its properties as version 3 holds them, behind a header.
+std::vector<uint8_t> unpacked_streams(const std::filesystem::path& file, std::span<const uint8_t> packed,
+                                      SpzHeader& header, std::vector<std::string>* notes) {
+  SpzHeader4 h;
+  std::memcpy(&header, packed.data(),
+              sizeof header);  // a version that is not known is named before anything else
+  require_known(file, header, packed.size());
+  require_zstd(file);
+  if (packed.size() < sizeof h)
+    refuse_spz(file, "bytes", fmt::format("is cut short: a header of {} bytes", packed.size()),
+               "copy the file again");
+  std::memcpy(&h, packed.data(), sizeof h);
+  const std::vector<size_t> borders = SpzLayout(header).borders();
+  if (h.streams + 1U != borders.size())
+    refuse_spz(file, "streams",
+               fmt::format("has {} streams; Gaussians of degree {} have {}", h.streams, h.degree,
+                           borders.size() - 1));
+  const uint64_t streams_begin = uint64_t(h.table) + sizeof(SpzStream) * h.streams;
+  if (h.table < sizeof h || streams_begin > packed.size())
+    refuse_spz(file, "table", fmt::format("has a table of streams at byte {} of {}", h.table, packed.size()),
+               "copy the file again");
+  if ((h.flags & kSpzExtensions) != 0)
+    pass_over_extensions(file, packed.subspan(sizeof h, h.table - sizeof h), notes);
+  std::vector<uint8_t> bytes(borders.back());
+  uint64_t at = streams_begin;
+  for (size_t k = 0; k < h.streams; ++k) {
+    SpzStream stream;
+    std::memcpy(&stream, packed.data() + h.table + k * sizeof stream, sizeof stream);
+    const size_t wanted = borders[k + 1] - borders[k];
+    if (stream.bytes != wanted)
+      refuse_spz(
+          file, "bytes",
+          fmt::format("announces {} bytes in stream {}, where {} belong", stream.bytes, k + 1, wanted));
+    if (stream.packed > packed.size() - at)
+      refuse_spz(file, "stream", fmt::format("is cut short: stream {} ends behind the file", k + 1),
+                 "copy the file again");
+    try {
+      unpack_zstd(packed.subspan(at, stream.packed), std::span(bytes).subspan(borders[k], wanted));
+    } catch (const std::runtime_error& e) {
+      refuse_spz(file, "stream", fmt::format("stream {} {}", k + 1, e.what()), "copy the file again");
+    }
+    at += stream.packed;
+  }
+  if (at != packed.size())
+    refuse_spz(file, "bytes", "holds more bytes than its table says", "export the file again");
+  return bytes;
+}
+
+/// Unpacks versions 2 and 3.
+std::vector<uint8_t> unpacked_gzip(const std::filesystem::path& file, const std::vector<uint8_t>& packed,
+                                   SpzHeader& header) {
+  Unpacked unpacked(file, packed);
+  unpacked.read(reinterpret_cast<uint8_t*>(&header), sizeof header);
+  require_known(file, header, packed.size());
+  if (header.version > 3)
+    refuse_spz(file, "version",
+               fmt::format("is a gzip stream of version {} of SPZ, which is none", header.version));
+  std::vector<uint8_t> bytes(SpzLayout(header).end());
+  unpacked.read(bytes.data() + sizeof header, bytes.size() - sizeof header);
+  unpacked.require_end();
+  return bytes;
+}
+
+/// Writes version 4 of the bytes of version 3.
+void write_streams(AtomicFile& out, const std::vector<uint8_t>& bytes) {
+  SpzHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::vector<size_t> borders = SpzLayout(header).borders();
+  SpzHeader4 h;
+  h.gaussians = header.gaussians;
+  h.degree = header.degree, h.fractional_bits = header.fractional_bits, h.flags = header.flags;
+  h.streams = uint8_t(borders.size() - 1);
+  std::vector<SpzStream> table;
+  std::vector<std::vector<uint8_t>> streams;
+  for (size_t k = 0; k + 1 < borders.size(); ++k) {
+    const size_t size = borders[k + 1] - borders[k];
+    streams.push_back(zstd_of(std::span(bytes).subspan(borders[k], size)));
+    table.push_back({streams.back().size(), size});
+  }
+  out.write(&h, sizeof h);
+  out.write(table.data(), table.size() * sizeof(SpzStream));
+  for (const std::vector<uint8_t>& stream : streams) out.write(stream.data(), stream.size());
 }
 
 }  // namespace
 
-void save_spz(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place) {
+void save_spz(const std::filesystem::path& file, const GaussianSet& grid, const WorldPlace& place,
+              int version) {
+  if (version == 4) require_zstd(file);
   const std::vector<uint8_t> bytes = packed_gaussians(file, in_world(grid, spz_place(place)));
   AtomicFile out(file);
-  write_gzip(out, bytes);
+  if (version == 4)
+    write_streams(out, bytes);
+  else
+    write_gzip(out, bytes);
   out.commit();
 }
 
 GaussianSet load_spz(const std::filesystem::path& file, const WorldPlace& place,
                      std::vector<std::string>* notes) {
   const std::vector<uint8_t> packed = read_bytes(file, kMostSpzBytes);
-  refuse_later_versions(file, packed);
-  Unpacked unpacked(file, packed);
   SpzHeader header;
-  unpacked.read(reinterpret_cast<uint8_t*>(&header), sizeof header);
-  header = require_known(file, header, packed.size());
+  const std::vector<uint8_t> bytes = begins_with_header(packed)
+                                         ? unpacked_streams(file, packed, header, notes)
+                                         : unpacked_gzip(file, packed, header);
   const SpzLayout at(header);
-  std::vector<uint8_t> bytes(at.end());
-  unpacked.read(bytes.data() + sizeof header, bytes.size() - sizeof header);
-  unpacked.require_end();
   if ((header.flags & kSpzAntialiased) != 0 && notes != nullptr)
     notes->emplace_back("the Gaussians were trained with antialiasing: klab draws them without");
 

@@ -70,7 +70,8 @@ int main() {
   cudaMalloc(&y, sizeof h);
   k<<<1, 1>>>(y);
   cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost);
-  for (int k = 0; k < 10; ++k) wrong += h[k] != wanted[k] && std::printf("%d: %d, not %d\n", k, h[k], wanted[k]);
+  for (int k = 0; k < 10; ++k)
+    wrong += h[k] != wanted[k] && std::printf("%d: %d, not %d\n", k, h[k], wanted[k]);
   cudaFree(y);
   return wrong == 0 ? 0 : 3;
 }

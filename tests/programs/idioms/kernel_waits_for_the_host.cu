@@ -1,9 +1,9 @@
 // right
 // Kernels wait for host code: for the thread that launched them, and for one that starts later. Flags lie in pinned and managed memory;
 // one is read by atomics.
+#include <unistd.h>
 #include <cstdio>
 #include <thread>
-#include <unistd.h>
 __global__ void after_gate(const volatile int* gate, int* answer) {
   if (threadIdx.x == 0)
     while (*gate == 0) {

@@ -19,9 +19,11 @@ int main() {
   cusparseSpMatDescr_t a;
   cusparseDnVecDescr_t of_x, of_y;
   cusparseCreate(&handle);
-  cusparseCreateCsr(&a, 2, 4, 3, o, c, v, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F);
+  cusparseCreateCsr(&a, 2, 4, 3, o, c, v, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                    CUDA_R_32F);
   cusparseCreateDnVec(&of_x, 4, x, CUDA_R_32F);
   cusparseCreateDnVec(&of_y, 2, y, CUDA_R_32F);
-  cusparseSpMV(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, a, of_x, &zero, of_y, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT,  // found
-               nullptr);
+  const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const cusparseSpMVAlg_t any = CUSPARSE_SPMV_ALG_DEFAULT;
+  cusparseSpMV(handle, plain, &one, a, of_x, &zero, of_y, CUDA_R_32F, any, nullptr);  // found
 }

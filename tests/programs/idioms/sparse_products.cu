@@ -7,8 +7,9 @@
 #include <cstdio>
 #include <utility>
 #include <vector>
-#define SPARSE(call) \
-  if (const cusparseStatus_t s = (call); s != CUSPARSE_STATUS_SUCCESS) return std::printf("%s\n", cusparseGetErrorString(s)), 4
+#define SPARSE(call)                                                   \
+  if (const cusparseStatus_t s = (call); s != CUSPARSE_STATUS_SUCCESS) \
+  return std::printf("%s\n", cusparseGetErrorString(s)), 4
 
 constexpr int kRows = 5, kColumns = 4, kWide = 3;
 template <class T>
@@ -23,7 +24,8 @@ bool same(const T* device, const std::vector<T>& wanted, const char* what) {
   std::vector<T> is(wanted.size());
   cudaMemcpy(is.data(), device, is.size() * sizeof(T), cudaMemcpyDeviceToHost);
   for (size_t k = 0; k < is.size(); ++k)
-    if (std::abs(is[k] - wanted[k]) > T(1e-4)) return std::printf("%s %zu: %g, not %g\n", what, k, double(is[k]), double(wanted[k])), false;
+    if (std::abs(is[k] - wanted[k]) > T(1e-4))
+      return std::printf("%s %zu: %g, not %g\n", what, k, double(is[k]), double(wanted[k])), false;
   return true;
 }
 template <class T>
@@ -43,7 +45,8 @@ int all(cusparseHandle_t handle, cudaDataType type) {
   }
   for (int j = 0; j < kColumns; ++j) {  // counted from 1
     for (int i = 0; i < kRows; ++i)
-      if (dense[i * kColumns + j] != 0) rows_by_column.push_back(i + 1), by_column.push_back(dense[i * kColumns + j]);
+      if (dense[i * kColumns + j] != 0)
+        rows_by_column.push_back(i + 1), by_column.push_back(dense[i * kColumns + j]);
     of_columns.push_back(1 + int(by_column.size()));
   }
   const auto count = int64_t(values.size());
@@ -66,7 +69,8 @@ int all(cusparseHandle_t handle, cudaDataType type) {
       turned[j] += dense[i * kColumns + j] * long_x[i];
     }
   }
-  T *d_x = on_device(x), *d_long_x = on_device(long_x), *d_turned = on_device(std::vector<T>(kColumns, T(NAN)));
+  T *d_x = on_device(x), *d_long_x = on_device(long_x),
+    *d_turned = on_device(std::vector<T>(kColumns, T(NAN)));
   const T two = 2, half = T(0.5), one = 1, zero = 0;
   cusparseDnVecDescr_t v_x, v_long, v_turned;
   SPARSE(cusparseCreateDnVec(&v_x, kColumns, d_x, type));
@@ -78,8 +82,8 @@ int all(cusparseHandle_t handle, cudaDataType type) {
     cusparseDnVecDescr_t v_y;
     SPARSE(cusparseCreateDnVec(&v_y, kRows, d_y, type));
     size_t bytes = 0;
-    SPARSE(cusparseSpMV_bufferSize(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &two, matrix, v_x, &half, v_y, type,
-                                   CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
+    SPARSE(cusparseSpMV_bufferSize(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &two, matrix, v_x, &half, v_y,
+                                   type, CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
     void* buffer;
     cudaMalloc(&buffer, bytes);
     SPARSE(cusparseSpMV(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &two, matrix, v_x, &half, v_y, type,
@@ -104,14 +108,16 @@ int all(cusparseHandle_t handle, cudaDataType type) {
   cusparseDnMatDescr_t m_b, m_c;
   SPARSE(cusparseCreateDnMat(&m_b, kColumns, kWide, kWide, d_b, type, CUSPARSE_ORDER_ROW));
   SPARSE(cusparseCreateDnMat(&m_c, kRows, kWide, kStep, d_c, type, CUSPARSE_ORDER_COL));
-  SPARSE(cusparseSpMM(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, csr, m_b, &zero,
-                      m_c, type, CUSPARSE_SPMM_ALG_DEFAULT, nullptr));
+  SPARSE(cusparseSpMM(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, csr,
+                      m_b, &zero, m_c, type, CUSPARSE_SPMM_ALG_DEFAULT, nullptr));
   for (int w = 0; w < kWide; ++w)
-    right = same(d_c + w * kStep, std::vector<T>(c.begin() + w * kRows, c.begin() + (w + 1) * kRows), "SpMM") && right;
+    right =
+        same(d_c + w * kStep, std::vector<T>(c.begin() + w * kRows, c.begin() + (w + 1) * kRows), "SpMM") &&
+        right;
   for (const void* p : {static_cast<const void*>(d_offsets), (const void*)d_columns, (const void*)d_rows,
                         (const void*)d_of_columns, (const void*)d_rows_by_column, (const void*)d_values,
-                        (const void*)d_by_column, (const void*)d_x, (const void*)d_long_x, (const void*)d_turned,
-                        (const void*)d_b, (const void*)d_c})
+                        (const void*)d_by_column, (const void*)d_x, (const void*)d_long_x,
+                        (const void*)d_turned, (const void*)d_b, (const void*)d_c})
     cudaFree(const_cast<void*>(p));
   cusparseDestroyDnVec(v_x), cusparseDestroyDnVec(v_long), cusparseDestroyDnVec(v_turned);
   cusparseDestroyDnMat(m_b), cusparseDestroyDnMat(m_c);
