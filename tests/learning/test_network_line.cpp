@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "labs/learning/data/loader.h"
+#include "labs/learning/network/loss.h"
 #include "labs/learning/network/models.h"
+#include "labs/learning/network/schedule.h"
 #include "labs/learning/train/trainer.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab::learning {
 namespace network_lines {
@@ -24,6 +28,11 @@ std::string complaint(F&& f) {
   return "";
 }
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Plan naive_plan(const std::vector<PlannedCall>& calls) {
+  CallTimes none(std::vector<CallTime>{});
+  return Plan::named("naive", calls, none);
+}
 
 TEST(NetworkLine, BuildsLeNetWithAReluWhereNoneIsNamed) {
   const auto net = make_model("conv 6 5, pool, conv 16 5, pool, 120, 84, 10", {1, 28, 28}, 10);
