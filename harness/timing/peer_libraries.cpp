@@ -27,7 +27,7 @@ const char* name_of(Instructions kind) {
   return kNames[size_t(kind)];
 }
 
-/// Returns a function of the object, or of the program and what it is linked with; null where it is missing.
+/// Returns a function of a loaded library, or of the program if `object` is null; null if it has none of that name.
 template <class Function>
 Function* function_of(void* object, const char* name) {
   return reinterpret_cast<Function*>(dlsym(object, name));
