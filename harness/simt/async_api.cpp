@@ -134,14 +134,17 @@ void* shared_pointer(uint32_t address) {
   const size_t off = size_t(address) - window.first;
   if (address >= window.first && off < window.bytes)
     return e.static_shared + (off < window.hole ? off : off + window.skip);
-  // The lower half of a pointer: on a GPU that is the address too.
+  const int32_t behind = int32_t(address - kDynamicAt);
+  if (behind >= 0 && size_t(behind) < e.launch->shared_bytes) return e.dynamic_shared + behind;
+  // The lower half of a pointer: on a GPU that is the address too. It comes last, since memory of the host may lie where the lower
+  // half of its pointers looks like an address of the window.
   for (const auto& [begin, bytes] : {std::pair(e.static_shared, e.static_shared_bytes),
                                      std::pair(e.dynamic_shared, e.launch->shared_bytes)})
     if (const uint32_t at = address - uint32_t(reinterpret_cast<uintptr_t>(begin));
         begin != nullptr && at < bytes)
       return begin + at;
   if (const ZeroRange zero = at_zero(e); zero.bytes > 0) return zero.begin + int32_t(address);
-  return e.dynamic_shared + int32_t(address - kDynamicAt);
+  return e.dynamic_shared + behind;
 }
 
 void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
