@@ -249,6 +249,78 @@ void add_scalar(const WrongCases& cases, size_t k, std::vector<LawCandidate>& li
   add("the root of " + name, [](double x) { return std::sqrt(std::abs(x)); });
 }
 
+/// The part of a result that is a power of tensor k, with all of its numbers scaled together; nullopt if it is no such part, or none.
+struct PowerPart {
+  double power = 1;
+  Prediction part;
+};
+std::optional<PowerPart> power_part(const LabOp& op, const WrongCase& c, size_t k) {
+  const auto half = reference_with(op, c, c.shape, each_of(k, [](double x) { return x / 2; }));
+  const auto quarter = reference_with(op, c, c.shape, each_of(k, [](double x) { return x / 4; }));
+  if (!half || !quarter) return std::nullopt;
+  for (const double power : {1.0, 2.0, -1.0}) {
+    const double in_half = 1 - std::exp2(-power), in_quarter = 1 - std::exp2(-2 * power);
+    int64_t some = 0, fit = 0;
+    PowerPart one{.power = power, .part = Prediction(c.want.size())};
+    for (size_t i = 0; i < c.want.size(); ++i) {
+      const double a = c.want[i] - (*half)[i], b = c.want[i] - (*quarter)[i];
+      one.part[i] = a / in_half;
+      if (!std::isfinite(a) || !std::isfinite(b)) return std::nullopt;
+      if (std::abs(a) <= 1e-6 * std::abs(c.want[i])) continue;
+      ++some;
+      fit += std::abs(b / in_quarter - one.part[i]) <= 1e-4 * std::abs(one.part[i]) ? 1 : 0;
+    }
+    if (some > 0 && double(fit) >= 0.95 * double(some)) return one;
+  }
+  return std::nullopt;
+}
+
+/// A constant factor of the part of a result that an input makes, while the rest is right. Halves keep the order and the range of
+/// inputs that are drawn with a purpose.
+void add_factor_of_part(const WrongCases& cases, size_t k, std::vector<LawCandidate>& list) {
+  constexpr double kNoRounding = 1e-2, kExact = 2e-3;
+  std::vector<std::optional<PowerPart>> parts;
+  std::vector<double> factors, powers;
+  for (const WrongCase& c : cases.list) {
+    const auto& one = parts.emplace_back(power_part(cases.op, c, k));
+    if (!one) continue;
+    for (size_t i = 0; i < c.want.size(); ++i) {
+      const double factor = 1 + (c.got[i] - c.want[i]) / one->part[i];
+      if (c.wrong[i] == 0 || std::abs(one->part[i]) < 1e-3 * std::abs(c.want[i]) || !std::isfinite(factor))
+        continue;
+      factors.push_back(factor);
+      powers.push_back(one->power);
+    }
+  }
+  if (factors.empty()) return;
+  std::ranges::nth_element(factors, factors.begin() + std::ptrdiff_t(factors.size() / 2));
+  std::ranges::nth_element(powers, powers.begin() + std::ptrdiff_t(powers.size() / 2));
+  const double factor = factors[factors.size() / 2], power = powers[powers.size() / 2];
+  if (std::abs(factor - 1) < kNoRounding) return;
+  const std::string part = fmt::format("the part that {} {}",
+                                       power < 0   ? "falls with"
+                                       : power > 1 ? "grows with the square of"
+                                                   : "grows with",
+                                       cases.specs()[k].name);
+  LawCandidate law{.mistake = "one factor", .parameters = 1};
+  if (std::abs(factor) < kExact)
+    law.mistake = "one term", law.sentence = fmt::format("{{}} lacks {}: that term is not added.", part);
+  else if (std::abs(factor + 1) < kExact)
+    law.mistake = "a sign", law.sentence = fmt::format("{{}} has the wrong sign in {}.", part);
+  else
+    law.sentence =
+        fmt::format("{{}} is right but for {}, which is {:.4g} times what it should be.", part, factor);
+  law.predict = [parts = std::move(parts), factor, power,
+                 first = cases.list.data()](const WrongCase& c) -> std::optional<Prediction> {
+    const auto& one = parts[size_t(&c - first)];
+    if (!one || one->power != power) return std::nullopt;
+    Prediction p = c.want;
+    for (size_t i = 0; i < p.size(); ++i) p[i] += (factor - 1) * one->part[i];
+    return p;
+  };
+  list.push_back(std::move(law));
+}
+
 /// The results of other values of a parameter: what the shape asks for is not used.
 void add_parameters(const WrongCases& cases, std::vector<LawCandidate>& list) {
   for (size_t d = 0; d < cases.op.op.dims.size(); ++d) {
@@ -287,6 +359,11 @@ void add_input_laws(const WrongCases& cases, std::vector<LawCandidate>& list) {
     if (!may_be_changed(cases, k)) continue;
     add_whole_input(cases, k, list);
     add_parts_of_input(cases, k, list);
+  }
+  for (size_t k = 0; k < cases.specs().size(); ++k) {
+    const TensorSpec& spec = cases.specs()[k];
+    if (spec.role == Role::input && spec.element == Element::f32 && k != cases.list.front().output)
+      add_factor_of_part(cases, k, list);
   }
 }
 

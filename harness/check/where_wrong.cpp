@@ -1,6 +1,7 @@
 // Which elements are wrong: a rule that tells them from the right ones in all failing cases.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -82,6 +83,13 @@ void add_rules_along(const WrongCases& cases, size_t d, std::vector<PlaceRule>& 
 
 void add_rules_of_values(const WrongCases& cases, std::vector<PlaceRule>& rules) {
   const auto wanted = [&](const char* text, bool (*is)(double)) {
+    // Elements of one sign tell nothing where no element has the other: all are wrong that are not 0.
+    const auto has = [&](double sign) {
+      return std::ranges::any_of(cases.list, [&](const WrongCase& c) {
+        return std::ranges::any_of(c.want, [&](double x) { return sign * x > 0; });
+      });
+    };
+    if (!is(0) && !(has(1) && has(-1))) return;
     rules.push_back({text, [is](const WrongCase& c, int64_t i) { return is(c.want[size_t(i)]); }});
   };
   wanted("the elements that should be negative", [](double x) { return x < 0; });

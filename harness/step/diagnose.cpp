@@ -222,13 +222,15 @@ class Doctor {
           "has no owner (does the grid, or the loop, reach the last one?), or it was made from a place "
           "next to the input.");
     else if (common_text(a_).empty() && a_.survey && a_.survey->failed > 0 && a_.survey->passed > 0)
-      add("it depends on the values", fmt::format("{} of {} cases fail, and neither sizes nor kinds of input "
-                                                  "tell which: the numbers do. A sum or a "
-                                                  "product outgrows an integer that is too narrow, digits "
-                                                  "are lost where nearly equal numbers are subtracted "
-                                                  "(cancellation), or a comparison decides otherwise "
-                                                  "where two are equal.",
-                                                  a_.survey->failed, a_.survey->failed + a_.survey->passed));
+      add("it depends on the values",
+          fmt::format("{} of {} cases fail, and neither sizes nor kinds of input "
+                      "tell which: the numbers do. A part of the formula is 0 in the "
+                      "cases that pass, a sum or a "
+                      "product outgrows an integer that is too narrow, digits "
+                      "are lost where nearly equal numbers are subtracted "
+                      "(cancellation), or a comparison decides otherwise "
+                      "where two are equal.",
+                      a_.survey->failed, a_.survey->failed + a_.survey->passed));
     else if (common_text(a_).empty())
       add("no pattern in the values",
           "Take the smallest failing size, write down by hand which inputs this one output needs, and "

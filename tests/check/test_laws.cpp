@@ -90,6 +90,33 @@ TEST(Laws, NameFactors) {
                 "each row");
 }
 
+TEST(Laws, NameAFactorOfOnePart) {
+  // distortion_fwd of one ray: pairs, which grow with t, and a third of w^2 delta.
+  const std::vector<std::vector<int64_t>> shapes = {{3, 40}, {8, 100}, {20, 90}, {5, 33}};
+  const auto with = [&](double of_pairs, double of_each) {
+    return said("distortion_fwd", shapes, 0,
+                [=](ShapeView shape, const Given& given, std::vector<double>& v) {
+                  const auto* begin = reinterpret_cast<const int32_t*>(given.inputs[0].data());
+                  for (int64_t r = 0; r < shape[0]; ++r) {
+                    double own = 0;
+                    for (int64_t i = begin[r]; i < begin[r + 1]; ++i) {
+                      const double w = load(Element::f32, given.inputs[1].data(), i);
+                      own += w * w * load(Element::f32, given.inputs[2].data(), i) / 3;
+                    }
+                    v[size_t(r)] = of_pairs * (v[size_t(r)] - own) + of_each * own;
+                  }
+                });
+  };
+  EXPECT_BEGINS(with(0.5, 1),
+                "one factor? Every value is right but for the part that grows with t, which is 0.5 times");
+  EXPECT_BEGINS(with(-1, 1), "a sign? Every value has the wrong sign in the part that grows with t.");
+  EXPECT_BEGINS(with(1, 3),
+                "one factor? Every value is right but for the part that grows with delta, which is 3 times");
+  EXPECT_BEGINS(with(1, 0), "one term? Every value lacks the part that grows with delta");
+  EXPECT_BEGINS(with(2, 2), "one factor? Every value is 2 times what it should be");
+  EXPECT_EQ(with(1, 1), "");
+}
+
 TEST(Laws, NameTerms) {
   EXPECT_BEGINS(said("matmul", kProducts, 0, each([](double x) { return x + 1; })),
                 "one term? Every value is off by 1:");
