@@ -20,7 +20,7 @@
 // must release the tiles before it returns, in every thread.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
@@ -124,9 +124,6 @@ enum class Stop { general_protection, invalid_opcode };
   __builtin_trap();
 }
 
-/// Denormals are zero, of their sign.
-inline float flushed(float x) { return std::fabs(x) < FLT_MIN ? std::copysign(0.0F, x) : x; }
-
 /// a·b + c rounded once, to nearest even; a result that is denormal after rounding to 24 bits is zero.
 inline float fused(float a, float b, float c) {
   const float sum = std::fma(a, b, c);
@@ -136,19 +133,6 @@ inline float fused(float a, float b, float c) {
   const float large = std::fabs(a) < std::fabs(b) ? std::fma(a * up, b, c * up) : std::fma(a, b * up, c * up);
   return std::fabs(large) < FLT_MIN * up ? std::copysign(0.0F, large) : sum;
 }
-
-/// The smallest and largest exponents of finite factors that are not zero; `all` is false where there are infinities or NaNs.
-struct Exponents {
-  int least = 255, most = 0;
-  bool all = true;
-  void add(float x) {
-    const int e = int(std::bit_cast<uint32_t>(x) >> 23 & 255U);
-    if (e == 0) return;  // a zero
-    all = all && e != 255;
-    least = e < least ? e : least;
-    most = e > most ? e : most;
-  }
-};
 
 /// The same instructions in software.
 struct Model {
@@ -248,12 +232,55 @@ struct Model {
     if (s.start_row != 0) fail("a load or store was interrupted");
   }
 
-  /// Both bfloat16s of a dword as floats, denormals as zeros.
-  static void pair(const uint8_t* dword, float& even, float& odd) {
-    uint32_t both;
-    std::memcpy(&both, dword, sizeof both);
-    even = flushed(std::bit_cast<float>(both << 16));
-    odd = flushed(std::bit_cast<float>(both & 0xFFFF0000U));
+  /// Four dwords of a row, and as many floats: what every processor has a register for.
+  static constexpr int kParts = kRows / 4;
+  using Dwords = int32_t __attribute__((vector_size(kBytes / kParts)));
+  using Floats = float __attribute__((vector_size(kBytes / kParts)));
+  struct Row {
+    Floats part[kParts];
+    float operator[](int k) const { return part[k / 4][k % 4]; }
+  };
+
+  static constexpr int32_t kExponent = 0x7F800000, kSign = INT32_MIN;
+
+  /// Exponents of factors that are not zero, in place in their floats.
+  struct Exponents {
+    Dwords least = Dwords{} + kExponent, most = {};
+    /// The smallest and the largest; `all` is false where there are infinities or NaNs.
+    struct Range {
+      int least = 255, most = 0;
+      bool all = true;
+    };
+    Range range() const {
+      Range r;
+      for (int n = 0; n < 4; ++n) {
+        r.least = std::min(r.least, least[n] >> 23);
+        r.most = std::max(r.most, most[n] >> 23);
+      }
+      r.all = r.most != 255;
+      return r;
+    }
+  };
+
+  /// The even and odd bfloat16s of `count` dwords of a row as floats, denormals as zeros; zeros behind them.
+  static void pairs(const uint8_t* row, int count, Row& even, Row& odd, Exponents& seen) {
+    alignas(16) int32_t both[kRows];
+    std::memcpy(both, row, sizeof both);
+    for (int k = count; k < kRows; ++k) both[k] = 0;
+    const auto half = [&](Dwords bits, Floats& to) {
+      const Dwords exponent = bits & kExponent, some = exponent != 0;
+      bits &= some | kSign;
+      std::memcpy(&to, &bits, sizeof to);
+      const Dwords low = (exponent & some) | (kExponent & ~some);
+      seen.most = exponent > seen.most ? exponent : seen.most;
+      seen.least = low < seen.least ? low : seen.least;
+    };
+    for (int part = 0; part < kParts; ++part) {
+      Dwords four;
+      std::memcpy(&four, both + 4 * part, sizeof four);
+      half(four << 16, even.part[part]);
+      half(four & ~0xFFFF, odd.part[part]);
+    }
   }
 
   /// Even and odd depths have sums of their own, fused multiply-adds from 0 on; their sum is added to the tile's. Products and
@@ -262,59 +289,84 @@ struct Model {
   static void products_bf16(int c, int a, int b) {
     ModelState& s = model_state();
     const int rows = s.config.rows[c], depth = s.config.rows[b], columns = s.config.bytes[c] / 4;
-    float left[kRows][2][kRows] = {}, right[2][kRows][kRows] = {};  // [row][half][k], [half][k][column]
-    Exponents ea, eb;
-    for (int m = 0; m < rows; ++m)
-      for (int k = 0; k < depth; ++k) {
-        pair(&s.data[a][m][4 * k], left[m][0][k], left[m][1][k]);
-        ea.add(left[m][0][k]);
-        ea.add(left[m][1][k]);
-      }
-    for (int k = 0; k < depth; ++k)
-      for (int n = 0; n < columns; ++n) {
-        pair(&s.data[b][k][4 * n], right[0][k][n], right[1][k][n]);
-        eb.add(right[0][k][n]);
-        eb.add(right[1][k][n]);
-      }
+    Row left[kRows][2], right[2][kRows];  // [row][half] of depths, [half][depth] of columns
+    Exponents of_a, of_b;
+    for (int m = 0; m < rows; ++m) pairs(s.data[a][m], depth, left[m][0], left[m][1], of_a);
+    for (int k = 0; k < depth; ++k) pairs(s.data[b][k], columns, right[0][k], right[1][k], of_b);
+    const Exponents::Range ea = of_a.range(), eb = of_b.range();
     // 2^(e - 127) times 1 to 2 with 7 bits behind the point: sums are multiples of 2^(ea + eb - 254 - 14), at most 2^6 products.
     const bool plain =
         ea.all && eb.all && ea.least + eb.least - 268 >= -126 && ea.most + eb.most - 254 + 2 + 6 <= 126;
     for (int m = 0; m < rows; ++m) {
-      float sums[2][kRows] = {};
+      Row sums[2];
       for (int half = 0; half < 2; ++half)
-        for (int k = 0; k < depth; ++k) {
-          const float factor = left[m][half][k];
-          if (plain)
-            for (int n = 0; n < kRows; ++n) sums[half][n] += factor * right[half][k][n];
-          else
-            for (int n = 0; n < columns; ++n) sums[half][n] = fused(factor, right[half][k][n], sums[half][n]);
-        }
-      for (int n = 0; n < columns; ++n) {
-        float sum;
-        std::memcpy(&sum, &s.data[c][m][4 * n], sizeof sum);
-        sum = flushed(flushed(sum) + flushed(sums[0][n] + sums[1][n]));
-        std::memcpy(&s.data[c][m][4 * n], &sum, sizeof sum);
+        sums[half] = plain ? plain_sums(left[m][half], right[half], depth)
+                           : fused_sums(left[m][half], right[half], depth);
+      for (int part = 0; part < kParts; ++part) {
+        uint8_t* const at = &s.data[c][m][16 * part];
+        Floats sum;
+        std::memcpy(&sum, at, sizeof sum);
+        sum = without_denormals(without_denormals(sum) +
+                                without_denormals(sums[0].part[part] + sums[1].part[part]));
+        std::memcpy(at, &sum, sizeof sum);
       }
       std::memset(&s.data[c][m][4 * columns], 0, size_t(kBytes - 4 * columns));
     }
   }
 
-  /// Sums of 32 bits that wrap around, as the instructions' do.
+  static Floats without_denormals(Floats x) {
+    Dwords bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    bits &= ((bits & kExponent) != 0) | kSign;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+
+  static Row plain_sums(const Row& left, const Row* right, int depth) {
+    Floats a{}, b{}, c{}, d{};
+    for (int k = 0; k < depth; ++k) {
+      const float factor = left[k];
+      const Row& row = right[k];
+      a += factor * row.part[0];
+      b += factor * row.part[1];
+      c += factor * row.part[2];
+      d += factor * row.part[3];
+    }
+    return {{a, b, c, d}};
+  }
+  static Row fused_sums(const Row& left, const Row* right, int depth) {
+    Row sums{};
+    for (int k = 0; k < depth; ++k)
+      for (int n = 0; n < kRows; ++n)
+        sums.part[n / 4][n % 4] = fused(left[k], right[k][n], sums.part[n / 4][n % 4]);
+    return sums;
+  }
+
+  /// Sums of 32 bits that wrap around, as the instructions' do. Those of one instruction have 64 products at most, which floats
+  /// hold exactly.
   template <class A, class B>
   static void products_of_bytes(int c, int a, int b) {
     ModelState& s = model_state();
     const int rows = s.config.rows[c], depth = s.config.rows[b], columns = s.config.bytes[c] / 4;
+    Row right[4][kRows];  // [byte of the dword][depth] of columns
+    for (int k = 0; k < depth; ++k)
+      for (int i = 0; i < 4; ++i)
+        for (int n = 0; n < kRows; ++n) right[i][k].part[n / 4][n % 4] = float(B(s.data[b][k][4 * n + i]));
     for (int m = 0; m < rows; ++m) {
-      uint32_t sums[kRows] = {};
-      std::memcpy(sums, s.data[c][m], size_t(4 * columns));
-      for (int k = 0; k < depth; ++k)
-        for (int n = 0; n < columns; ++n) {
-          int32_t four = 0;
-          for (int i = 0; i < 4; ++i)
-            four += int32_t(A(s.data[a][m][4 * k + i])) * int32_t(B(s.data[b][k][4 * n + i]));
-          sums[n] += uint32_t(four);
-        }
-      std::memcpy(s.data[c][m], sums, sizeof sums);
+      float sums[kRows] = {};
+      for (int i = 0; i < 4; ++i) {
+        Row left;
+        for (int k = 0; k < kRows; ++k) left.part[k / 4][k % 4] = float(A(s.data[a][m][4 * k + i]));
+        const Row some = plain_sums(left, right[i], depth);
+        for (int n = 0; n < columns; ++n) sums[n] += some[n];
+      }
+      for (int n = 0; n < columns; ++n) {
+        uint32_t sum;
+        std::memcpy(&sum, &s.data[c][m][4 * n], sizeof sum);
+        sum += uint32_t(int32_t(sums[n]));
+        std::memcpy(&s.data[c][m][4 * n], &sum, sizeof sum);
+      }
+      std::memset(&s.data[c][m][4 * columns], 0, size_t(kBytes - 4 * columns));
     }
   }
 };
