@@ -215,11 +215,30 @@ class Surveyor {
   void keep_for_laws(ShapeView shape, const std::vector<TensorSpec>& specs,
                      const std::shared_ptr<const Given>& given, const Trial& trial, const Failure& failure) {
     std::vector<WrongCase>& list = given->pattern == Pattern::random ? random_ : others_;
-    if (list.size() >= kCasesOfLaws) return;
+    const bool full = list.size() >= kCasesOfLaws;
+    if (full && !adds_a_size(list, shape)) return;
     if (!list.empty() && list.back().given == given) return;  // with another number of threads
     if (!list.empty() && list.back().specs[list.back().output].name != failure.tensor) return;
     auto kept = wrong_case(op_.op, variant_.numerics, shape, specs, given, trial.outputs(), failure.tensor);
-    if (kept) list.push_back(std::move(*kept));
+    if (!kept) return;
+    if (full)
+      list[list.size() - 1 - replaced_++] = std::move(*kept);
+    else
+      list.push_back(std::move(*kept));
+  }
+
+  /// Returns whether nearly all cases that were kept have one size in a dimension in which the shape has another: a factor of two may
+  /// be that size.
+  bool adds_a_size(const std::vector<WrongCase>& list, ShapeView shape) const {
+    constexpr int64_t kOthers = 4;  // enough for a law of the size to hold in more cases than one of a number
+    if (replaced_ >= list.size() / 2) return false;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const int64_t usual = list.front().shape[d];
+      if (shape[d] != usual &&
+          std::ranges::count_if(list, [&](const WrongCase& c) { return c.shape[d] != usual; }) < kOthers)
+        return true;
+    }
+    return false;
   }
 
   const LabOp& op_;
@@ -232,6 +251,7 @@ class Surveyor {
   std::vector<SurveyedCase> cases_;
   WrongValues values_;
   std::vector<WrongCase> random_, others_;  // with wrong values
+  size_t replaced_ = 0;                     // of these, by cases of other sizes
 };
 
 }  // namespace

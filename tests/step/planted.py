@@ -63,6 +63,12 @@ PLANTED = [
 ]
 
 
+def with_shared_parts(root, file):
+    """The text of a rung, with what it shares with others (NN_name-inl.h) in place."""
+    with open(os.path.join(root, file), encoding="utf-8") as f:
+        return re.sub(r'^#include "(\S+-inl\.h)"$', lambda m: with_shared_parts(root, m.group(1)), f.read(), flags=re.M)
+
+
 def main():
     klab, root, work = sys.argv[1:4]
     students, say = "--students" in sys.argv, "--say" in sys.argv
@@ -80,7 +86,7 @@ def main():
         file = re.search(r"Started: (\S+)", begun.stdout)
         if not file:
             sys.exit(f"step {step} does not begin: {begun.stdout}{begun.stderr}")
-        text = open(os.path.join(root, "kernels", rung), encoding="utf-8").read()
+        text = with_shared_parts(root, os.path.join("kernels", rung))
         for old, new in replacements:
             if text.count(old) != 1:
                 sys.exit(f"{rung} has '{old}' {text.count(old)} times; the mistake is to be planted anew")
