@@ -362,7 +362,7 @@ void add_input_laws(const WrongCases& cases, std::vector<LawCandidate>& list) {
   }
   for (size_t k = 0; k < cases.specs().size(); ++k) {
     const TensorSpec& spec = cases.specs()[k];
-    if (spec.role == Role::input && spec.element == Element::f32 && k != cases.list.front().output)
+    if (spec.role != Role::output && spec.element == Element::f32 && k != cases.list.front().output)
       add_factor_of_part(cases, k, list);
   }
 }

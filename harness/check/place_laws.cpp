@@ -217,6 +217,25 @@ LawCandidate rounded_to(Element element, const char* name) {
           }};
 }
 
+/// The right values in another order. It predicts what is there, where both have the same values.
+LawCandidate in_other_places() {
+  return {.mistake = "values in other places",
+          .sentence =
+              "{} is the right value of another element: an index is wrong, or of several equal numbers "
+              "another one is taken.",
+          .predict = [](const WrongCase& c) -> std::optional<Prediction> {
+            std::vector<double> got = c.got, want = c.want;
+            if (std::ranges::any_of(got, [](double x) { return !std::isfinite(x); })) return std::nullopt;
+            std::ranges::sort(got);
+            std::ranges::sort(want);
+            const double slack = 1e-5 * std::max(std::abs(want.front()), std::abs(want.back()));
+            size_t same = 0;
+            for (size_t i = 0; i < got.size(); ++i) same += std::abs(got[i] - want[i]) <= slack ? 1 : 0;
+            if (want.size() < 2 || 20 * same < 19 * want.size()) return std::nullopt;
+            return c.got;
+          }};
+}
+
 }  // namespace
 
 void add_place_laws(const WrongCases& cases, std::vector<LawCandidate>& list) {
@@ -252,6 +271,7 @@ void add_place_laws(const WrongCases& cases, std::vector<LawCandidate>& list) {
       "{} is right but where 1 is expected: there it is larger. What cuts off at 1 is missing.", 1, true));
   list.push_back(rounded_to(Element::bf16, "bfloat16"));
   list.push_back(rounded_to(Element::f16, "half precision"));
+  list.push_back(in_other_places());
 }
 
 }  // namespace klab

@@ -103,7 +103,10 @@ class Surveyor {
     for (size_t d = 0; d < sizes.names.size(); ++d) sizes.parameter.push_back(is_parameter(op_, d));
     Survey result{.common = in_common(sizes, cases_), .values = values_, .law = {}};
     result.law = law_of(op_, random_.empty() ? others_ : random_);
-    for (const SurveyedCase& c : cases_) ++(c.failed ? result.failed : result.passed);
+    for (const SurveyedCase& c : cases_) {
+      ++(c.failed ? result.failed : result.passed);
+      result.random_failed += c.failed && c.pattern == Pattern::random ? 1 : 0;
+    }
     return result;
   }
 
@@ -263,11 +266,11 @@ Survey survey(const LabOp& op, const Variant& variant, const SurveyOptions& opti
 
 nlohmann::json to_json(const Survey& s) {
   const WrongValues& v = s.values;
-  nlohmann::json j = {{"failed", s.failed}, {"passed", s.passed},     {"common", s.common},
-                      {"tensor", v.tensor}, {"shape", v.shape},       {"elements", v.elements},
-                      {"wrong", v.wrong},   {"infinite", v.infinite}, {"finite", v.finite},
-                      {"nan", v.nan},       {"zero", v.zero},         {"relative", v.relative},
-                      {"limit", v.limit}};
+  nlohmann::json j = {{"failed", s.failed},     {"passed", s.passed}, {"random_failed", s.random_failed},
+                      {"common", s.common},     {"tensor", v.tensor}, {"shape", v.shape},
+                      {"elements", v.elements}, {"wrong", v.wrong},   {"infinite", v.infinite},
+                      {"finite", v.finite},     {"nan", v.nan},       {"zero", v.zero},
+                      {"relative", v.relative}, {"limit", v.limit}};
   if (s.law)
     j["law"] = {{"mistake", s.law->mistake}, {"sentence", s.law->sentence},
                 {"values", s.law->values},   {"cases", s.law->cases},
@@ -281,6 +284,7 @@ Survey survey_from(const nlohmann::json& j) {
   };
   Survey s{.failed = j.at("failed"),
            .passed = j.at("passed"),
+           .random_failed = j.at("random_failed"),
            .common = j.at("common"),
            .values = {.tensor = j.at("tensor"),
                       .shape = j.at("shape"),

@@ -28,7 +28,8 @@ struct WrongValues {
 
 struct Survey {
   int failed = 0, passed = 0;
-  std::string common;  // in_common()
+  int random_failed = 0;  // of the failed ones, those with random inputs
+  std::string common;     // in_common()
   WrongValues values;
   std::optional<Law> law;  // law_of() the cases with wrong values
 };

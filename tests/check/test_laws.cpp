@@ -189,6 +189,15 @@ Spoil product_of(std::function<bool(int64_t p, int64_t k)> take) {
   };
 }
 
+TEST(Laws, TellValuesInOtherPlaces) {
+  const Spoil swapped = [](ShapeView, const Given&, std::vector<double>& v) {
+    std::mt19937 random(5);
+    std::ranges::shuffle(v, random);
+  };
+  EXPECT_BEGINS(said("matmul", kProducts, 0, swapped),
+                "values in other places? Every value is the right value of another element");
+}
+
 TEST(Laws, NameSumsThatAreCut) {
   const std::string cut = "a sum that is cut short? Every value is the result without ";
   EXPECT_BEGINS(said("matmul", kProducts, 0, product_of([](int64_t p, int64_t k) { return p + 1 < k; })),
