@@ -150,7 +150,7 @@ TEST_F(LostGpu, InALoadOfAPictureEndsTheRunToo) {
     document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", Poses::pose(float(i))}});
   }
   std::ofstream(path / "transforms_train.json") << document.dump();
-  constexpr int64_t steps = 3 * Trainer::kTurnEvery;
+  constexpr int64_t steps = 3 * PictureTurns::kEvery;
   const auto turning = [&](const std::string& name) {
     RunOptions options = on_simt(path / name);
     options.downscale = 1;

@@ -337,7 +337,7 @@ void RunJob::open_pool() {
                                      // each rank draws its own
                                      .seed = state_.seed + uint64_t(ranks_.rank()),
                                      .cache = cache_},
-                steps_done / Trainer::kTurnEvery);
+                steps_done / PictureTurns::kEvery);
 }
 
 void RunJob::open_folder() {
