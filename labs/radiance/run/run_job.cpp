@@ -17,6 +17,7 @@
 #include "labs/radiance/run/settings_matrix.h"
 #include "labs/radiance/run/stages.h"
 #include "labs/radiance/run/stop.h"
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
 
 namespace klab {
 namespace {
@@ -287,9 +288,10 @@ Plan RunJob::plan_of_all() {
     run_.ranks.broadcast(folder);
     ranks_.name_checkpoint(folder);
     if (!run_.ranks.first())
-      plan.emplace(Plan::fixed(plan_from_json(text, "the first rank's plan", "composite_loss_bwd"),
-                               "of the first rank", calls_, run_.times, run_.place.ladder,
-                               unit_of_precision(run_.state.precision)));
+      plan.emplace(
+          Plan::fixed(plan_from_json(text, "the first rank's plan", std::string(CompositeLossBwd::name)),
+                      "of the first rank", calls_, run_.times, run_.place.ladder,
+                      unit_of_precision(run_.state.precision)));
     fmt::print(run_.out, "ranks     {} processes, {} samples of a step and {} threads each; exchange {}\n",
                run_.ranks.size(), batch_samples(run_.options.settings) / run_.ranks.size(),
                omp_get_max_threads(), run_.options.exchange);

@@ -33,8 +33,6 @@ auto owned_by(const char* owner, Make make) {
   return make();
 }
 
-bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
-
 }  // namespace
 
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
@@ -253,7 +251,7 @@ StepNumbers Trainer::evaluate_batch(Profile& profile) {
   memory_->read(&n, programs_->numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;
-  colored_ = !fused(plan_) || !TrainStep::fusable(config_);
+  colored_ = !fuses_loss(plan_) || !TrainStep::fusable(config_);
   return n;
 }
 
