@@ -20,30 +20,17 @@
 #include "labs/learning/network/schedule.h"
 #include "labs/learning/train/trainer.h"
 #include "labs/radiance/train/backends.h"
+#include "tests/core/message_of.h"
+#include "tests/core/temp_folder.h"
+#include "tests/learning/naive_plan.h"
 
 namespace klab::learning {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the message that it throws, or "".
-template <class F>
-std::string complaint(F&& f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 class DataFolder : public ::testing::Test {
  protected:
-  DataFolder() : path(fs::temp_directory_path() / ("klab_learning_" + std::to_string(::getpid()))) {
-    fs::create_directories(path);
-  }
-  ~DataFolder() override { fs::remove_all(path); }
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path / name, std::ios::binary) << bytes;
   }
@@ -53,9 +40,10 @@ class DataFolder : public ::testing::Test {
     gzclose(out);
   }
   std::string load() const {
-    return complaint([&] { load_dataset(path.string(), 1, 0, 0); });
+    return message_of([&] { load_dataset(path.string(), 1, 0, 0); });
   }
-  fs::path path;
+  const TempFolder temp_;
+  const fs::path path = temp_.path();
 };
 
 std::string word(uint32_t v) {
@@ -111,8 +99,8 @@ TEST_F(DataFolder, RefusesBadIdxFiles) {
   fs::copy_file(path / "whole.gz", path / "x.gz");
   fs::resize_file(path / "x.gz", fs::file_size(path / "whole.gz") - 9);
   EXPECT_TRUE(
-      has(complaint([&] { read_idx(path / "x.gz", path / "t10k-labels-idx1-ubyte"); }), "is cut short"));
-  EXPECT_TRUE(has(complaint([&] { load_dataset("nowhere", 1, 0, 0); }), "is no folder"));
+      has(message_of([&] { read_idx(path / "x.gz", path / "t10k-labels-idx1-ubyte"); }), "is cut short"));
+  EXPECT_TRUE(has(message_of([&] { load_dataset("nowhere", 1, 0, 0); }), "is no folder"));
 }
 
 TEST_F(DataFolder, ReadsCifarAndTensors) {
@@ -139,13 +127,13 @@ TEST_F(DataFolder, ReadsCifarAndTensors) {
   EXPECT_EQ(load_dataset(file.string(), 1, 0, 0).train.dims, (Dims{4}));
   x[9] = NAN;
   save();
-  EXPECT_TRUE(has(complaint([&] { read_tensors(file); }), "holds nan in example 2"));
+  EXPECT_TRUE(has(message_of([&] { read_tensors(file); }), "holds nan in example 2"));
   x[9] = 0;
   labels[3] = -1;
   save();
-  EXPECT_TRUE(has(complaint([&] { read_tensors(file); }), "label -1 of example 3"));
+  EXPECT_TRUE(has(message_of([&] { read_tensors(file); }), "label -1 of example 3"));
   save_tensors(file, std::vector<TensorView>{{"x", "F32", {5, 4}, x.data()}}, {});
-  EXPECT_TRUE(has(complaint([&] { read_tensors(file); }), "no tensor \"labels\""));
+  EXPECT_TRUE(has(message_of([&] { read_tensors(file); }), "no tensor \"labels\""));
 }
 
 TEST(Loader, ShowsEveryExampleOnceAnEpochWhetherPrefetchedOrNot) {
@@ -168,12 +156,7 @@ TEST(Loader, ShowsEveryExampleOnceAnEpochWhetherPrefetchedOrNot) {
   EXPECT_EQ(ahead.at(0).values[0], first[0]);  // back to the beginning
   EXPECT_EQ(ahead.at(0).values[0], first[0]);  // and the same step once more
   EXPECT_TRUE(
-      has(complaint([&] { Loader(e, {.batch = 41}, 0, 1); }), "--batch 41 is larger than the set of 40"));
-}
-
-Plan naive_plan(const std::vector<PlannedCall>& calls) {
-  CallTimes none(std::vector<CallTime>{});
-  return Plan::named("naive", calls, none);
+      has(message_of([&] { Loader(e, {.batch = 41}, 0, 1); }), "--batch 41 is larger than the set of 40"));
 }
 
 /// All kinds of layers, on images of 8x8.
@@ -234,12 +217,12 @@ TEST(Network, GradientsOfEveryLayerMatchFiniteDifferences) {
 }
 
 TEST(Network, NamesTheLayerThatDoesNotFit) {
-  const std::string points = complaint([] { make_model("cnn", {2}, 3); });
+  const std::string points = message_of([] { make_model("cnn", {2}, 3); });
   EXPECT_TRUE(has(points, "layer conv1") && has(points, "given [2]")) << points;
-  const std::string small = complaint([] { make_model("cnn", {1, 6, 6}, 3); });
+  const std::string small = message_of([] { make_model("cnn", {1, 6, 6}, 3); });
   EXPECT_TRUE(has(small, "layer conv2") && has(small, "given [16,3,3]")) << small;
-  EXPECT_TRUE(has(complaint([] { make_model("lenet", {2}, 3); }), "softmax, mlp or cnn"));
-  EXPECT_TRUE(has(complaint([] { schedule_factor("cosin", 0); }), "cosine"));
+  EXPECT_TRUE(has(message_of([] { make_model("lenet", {2}, 3); }), "softmax, mlp or cnn"));
+  EXPECT_TRUE(has(message_of([] { schedule_factor("cosin", 0); }), "cosine"));
 }
 
 TEST(Step, ClipsByNormAndKnowsItsOptimizers) {
@@ -261,7 +244,7 @@ TEST(Step, ClipsByNormAndKnowsItsOptimizers) {
   EXPECT_EQ(sgd.numbers().norm, 5);
   EXPECT_NEAR(weight.value[0], -2 * 2 / 5.0, 1e-6);
   EXPECT_NEAR(bias.value[0], -3 * 2 / 5.0, 1e-6);
-  EXPECT_TRUE(has(complaint([&] { Step(net, {.optimizer = {.name = "adan"}}); }), "adam"));
+  EXPECT_TRUE(has(message_of([&] { Step(net, {.optimizer = {.name = "adan"}}); }), "adam"));
 }
 
 TrainerSettings small(const std::string& model, const std::string& optimizer) {
@@ -307,14 +290,14 @@ TEST_F(DataFolder, RefusesACheckpointOfAnotherModel) {
   Trainer mlp(data, small("mlp", "adamw")), cnn(data, small("cnn", "adamw"));
   mlp.save(path / "checkpoint", {});
   std::map<std::string, std::string> words;
-  EXPECT_TRUE(has(complaint([&] { cnn.restore(path / "checkpoint", words); }),
+  EXPECT_TRUE(has(message_of([&] { cnn.restore(path / "checkpoint", words); }),
                   "its model is mlp, and this run's is cnn"));
   Trainer sgd(data, small("mlp", "sgd"));
-  EXPECT_TRUE(has(complaint([&] { sgd.restore(path / "checkpoint", words); }), "its optimizer is adamw"));
-  EXPECT_TRUE(has(complaint([&] { mlp.restore(path / "nothing", words); }), "nothing: no such file"));
+  EXPECT_TRUE(has(message_of([&] { sgd.restore(path / "checkpoint", words); }), "its optimizer is adamw"));
+  EXPECT_TRUE(has(message_of([&] { mlp.restore(path / "nothing", words); }), "nothing: no such file"));
   const float one = 1;
   save_tensors(path / "other", std::vector<TensorView>{{"x", "F32", {1}, &one}}, {});
-  EXPECT_TRUE(has(complaint([&] { mlp.restore(path / "other", words); }), "no checkpoint of klab classify"));
+  EXPECT_TRUE(has(message_of([&] { mlp.restore(path / "other", words); }), "no checkpoint of klab classify"));
 }
 
 /// As a GPU's graphs do: a program recorded once is repeated, and gives the same bits, though rates, masks and batches change.
@@ -421,7 +404,7 @@ TEST(SoftTargets, RefusesATeacherOfOtherOutputs) {
   Trainer trainer(data, settings);
   const auto teacher = make_model("8, 4", data.train.dims, 4);
   teacher->build(20, 1);
-  EXPECT_TRUE(has(complaint([&] { trainer.learn_from({.network = teacher.get()}); }),
+  EXPECT_TRUE(has(message_of([&] { trainer.learn_from({.network = teacher.get()}); }),
                   "cannot teach a student of 20"));
 }
 
@@ -430,7 +413,7 @@ TEST_F(DataFolder, NetworksOfOnesOwnLearnAndAreReadFromFiles) {
   EXPECT_EQ(network_line((path / "net.json").string()).line, "conv 4 5, pool, 16, 10");
   const auto complaint_of = [&](const char* text) {
     std::ofstream(path / "bad.json") << text;
-    return complaint([&] { network_line((path / "bad.json").string()); });
+    return message_of([&] { network_line((path / "bad.json").string()); });
   };
   EXPECT_TRUE(has(complaint_of(R"({"layer": []})"), "bad.json: not {\"layers\""));
   EXPECT_TRUE(has(complaint_of(R"({"layers": ["16", "10"], "rate": null})"),

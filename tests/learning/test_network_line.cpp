@@ -12,27 +12,11 @@
 #include "labs/learning/network/schedule.h"
 #include "labs/learning/train/trainer.h"
 #include "labs/radiance/train/backends.h"
+#include "tests/core/message_of.h"
+#include "tests/learning/naive_plan.h"
 
 namespace klab::learning {
-namespace network_lines {
 namespace {
-
-/// Returns the message that it throws, or "".
-template <class F>
-std::string complaint(F&& f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-Plan naive_plan(const std::vector<PlannedCall>& calls) {
-  CallTimes none(std::vector<CallTime>{});
-  return Plan::named("naive", calls, none);
-}
 
 TEST(NetworkLine, BuildsLeNetWithAReluWhereNoneIsNamed) {
   const auto net = make_model("conv 6 5, pool, conv 16 5, pool, 120, 84, 10", {1, 28, 28}, 10);
@@ -117,7 +101,7 @@ TEST(NetworkLine, BordersContinueThePicture) {
 
 TEST(NetworkLine, ErrorsNameTheLayer) {
   const auto error = [](const std::string& line) {
-    return complaint([&] { network_of(line, {1, 8, 8}, 10); });
+    return message_of([&] { network_of(line, {1, 8, 8}, 10); });
   };
   EXPECT_TRUE(has(error("conv 6 5, bool, 10"), "layer 2 of the network, \"bool\", is unknown"));
   EXPECT_TRUE(has(error("conv 6, 10"), "layer 1 of the network, \"conv 6\", lacks the side of its kernels"));
@@ -140,5 +124,4 @@ TEST(NetworkLine, ErrorsNameTheLayer) {
 }
 
 }  // namespace
-}  // namespace network_lines
 }  // namespace klab::learning

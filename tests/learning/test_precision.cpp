@@ -12,27 +12,12 @@
 #include "labs/learning/network/elementwise.h"
 #include "labs/learning/network/linear.h"
 #include "labs/learning/train/trainer.h"
+#include "tests/core/message_of.h"
+#include "tests/core/temp_folder.h"
+#include "tests/learning/naive_plan.h"
 
 namespace klab::learning {
 namespace {
-
-template <class F>
-std::string complaint_precision(F&& f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-bool has_precision(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-Plan naive_plan_precision(const std::vector<PlannedCall>& calls) {
-  CallTimes none(std::vector<CallTime>{});
-  return Plan::named("naive", calls, none);
-}
 
 TEST(LossScale, DoublesAfterGoodStepsAndHalvesOnABadOne) {
   LossScale scale({});
@@ -67,7 +52,7 @@ TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
   set_loss_scale(s, "dynamic");
   EXPECT_TRUE(s.dynamic);
   for (const char* bad : {"", "x", "1x", "dynamical"})
-    EXPECT_TRUE(has_precision(complaint_precision([&] { set_loss_scale(s, bad); }), "--loss-scale")) << bad;
+    EXPECT_TRUE(has(message_of([&] { set_loss_scale(s, bad); }), "--loss-scale")) << bad;
   s = {.dynamic = false, .start = 3, .grow_after = 7, .grow = 4, .back_off = 0.25, .most = 100, .least = 2};
   const LossScaleSettings read = loss_scale_settings_from(to_json(s), "x");
   EXPECT_EQ(to_json(read), to_json(s));
@@ -76,12 +61,11 @@ TEST(LossScale, IsReadFromTheCommandLineAndFromMetadata) {
   EXPECT_EQ(to_json(loss_scale_state_from(to_json(scale.state()), "x")), to_json(scale.state()));
   auto broken = to_json(s);
   broken["start"] = -1;
-  EXPECT_TRUE(has_precision(complaint_precision([&] { loss_scale_settings_from(broken, "file"); }),
-                            "file: a loss scale of -1"));
-  EXPECT_TRUE(has_precision(complaint_precision([&] {
-                              loss_scale_state_from({{"value", 0}}, "file");
-                            }),
-                            "file"))
+  EXPECT_TRUE(has(message_of([&] { loss_scale_settings_from(broken, "file"); }), "file: a loss scale of -1"));
+  EXPECT_TRUE(has(message_of([&] {
+                    loss_scale_state_from({{"value", 0}}, "file");
+                  }),
+                  "file"))
       << "a scale of 0";
 }
 
@@ -115,13 +99,12 @@ TEST(Rounding, MatchesTheFormatsHeader) {
 TEST(LossScale, RefusesInvalidScales) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, infinity, -infinity, std::nan(""), 1e-60, 1e60})
-    EXPECT_TRUE(has_precision(complaint_precision([&] { LossScale({.start = bad}); }), "--loss-scale"))
-        << bad;
-  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.grow_after = 0}); }), "--scale-after 0"));
-  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.grow = 1}); }), "factor above 1"));
-  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({.back_off = 1}); }), "between 0 and 1"));
-  EXPECT_TRUE(has_precision(complaint_precision([] { LossScale({}).restore({.value = 0}); }), "start again"));
-  EXPECT_TRUE(has_precision(complaint_precision([] { precision_of("fp16"); }), "f32, bf16 or f16"));
+    EXPECT_TRUE(has(message_of([&] { LossScale({.start = bad}); }), "--loss-scale")) << bad;
+  EXPECT_TRUE(has(message_of([] { LossScale({.grow_after = 0}); }), "--scale-after 0"));
+  EXPECT_TRUE(has(message_of([] { LossScale({.grow = 1}); }), "factor above 1"));
+  EXPECT_TRUE(has(message_of([] { LossScale({.back_off = 1}); }), "between 0 and 1"));
+  EXPECT_TRUE(has(message_of([] { LossScale({}).restore({.value = 0}); }), "start again"));
+  EXPECT_TRUE(has(message_of([] { precision_of("fp16"); }), "f32, bf16 or f16"));
 }
 
 /// Five layers, the upper two small, as heads of residual branches begin. Returns the largest change of the
@@ -144,7 +127,7 @@ double moved(Precision precision, const LossScaleSettings& settings, Lost& lost)
   const std::vector<float> before(first.value, first.value + first.size());
   Profile profile;
   RunOps ops(step.memory());
-  const Plan plan = naive_plan_precision(step.calls());
+  const Plan plan = naive_plan(step.calls());
   step.write(points.values.data(), points.labels.data(), 1, 0,
              precision == Precision::f32 ? 1 : scale.value());
   ops.run("gradient", plan, profile, [&](Ops& o) { step.loss_and_gradient(o); });
@@ -184,7 +167,7 @@ TEST(Trainer, LearnsInSixteenBits) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   for (const Precision p : {Precision::f16, Precision::bf16}) {
     Trainer trainer(data, spirals(p, {}));
-    trainer.use(naive_plan_precision(trainer.calls()));
+    trainer.use(naive_plan(trainer.calls()));
     while (trainer.steps_done() < trainer.steps()) trainer.step();
     EXPECT_GT(trainer.evaluate(data.test).accuracy(), 0.95) << name_of(p);
     Parameters::Group& matrices = trainer.network().parameters().group(true);
@@ -200,7 +183,7 @@ TEST(Trainer, LearnsInSixteenBits) {
 TEST(Trainer, SkipsAndCountsOverflows) {
   const Dataset data{"spirals", make_spirals(900, 1), make_spirals(300, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.start = 0x1p30}));
-  trainer.use(naive_plan_precision(trainer.calls()));
+  trainer.use(naive_plan(trainer.calls()));
   std::vector<float> before, after;
   const auto weights = [&] {
     const std::span<float> v = trainer.network().parameters().group(true).values;
@@ -229,21 +212,19 @@ TEST(Trainer, SkipsAndCountsOverflows) {
 TEST(Trainer, GivesUpWhereNoStepIsFinite) {
   const Dataset data{"spirals", make_spirals(90, 1), make_spirals(30, 2)};
   Trainer trainer(data, spirals(Precision::f16, {.dynamic = false, .start = 0x1p40}));
-  trainer.use(naive_plan_precision(trainer.calls()));
-  const std::string said = complaint_precision([&] {
+  trainer.use(naive_plan(trainer.calls()));
+  const std::string said = message_of([&] {
     for (int64_t i = 0; i <= Trainer::kMostSkipped; ++i) trainer.step();
   });
-  EXPECT_TRUE(has_precision(said, "64 steps in a row")) << said;
+  EXPECT_TRUE(has(said, "64 steps in a row")) << said;
 }
 
 TEST(Trainer, ResumesInSixteenBitsToTheBitAndRefusesAnother) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("klab_precision_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
+  const TempFolder folder;
   const Dataset data{"spirals", make_spirals(90, 1), make_spirals(30, 2)};
   const TrainerSettings s = spirals(Precision::f16, {.start = 0x1p24, .grow_after = 3});
   Trainer whole(data, s), before(data, s), after(data, s), other(data, spirals(Precision::f32, {}));
-  const Plan plan = naive_plan_precision(whole.calls());
+  const Plan plan = naive_plan(whole.calls());
   for (Trainer* t : {&whole, &before, &after, &other}) t->use(plan);
   for (int i = 0; i < 30; ++i) whole.step();
   for (int i = 0; i < 17; ++i) before.step();
@@ -258,9 +239,8 @@ TEST(Trainer, ResumesInSixteenBitsToTheBitAndRefusesAnother) {
   EXPECT_EQ(a, b);  // saving has changed nothing
   EXPECT_EQ(after.step(), c);
   EXPECT_EQ(after.loss_scale().value(), whole.loss_scale().value());
-  EXPECT_TRUE(has_precision(complaint_precision([&] { other.restore(folder / "checkpoint", words); }),
-                            "its precision is f16, and this run's is f32"));
-  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(has(message_of([&] { other.restore(folder / "checkpoint", words); }),
+                  "its precision is f16, and this run's is f32"));
 }
 
 }  // namespace

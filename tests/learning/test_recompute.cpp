@@ -7,14 +7,10 @@
 #include "labs/learning/network/linear.h"
 #include "labs/learning/network/normalization.h"
 #include "labs/learning/train/trainer.h"
+#include "tests/learning/naive_plan.h"
 
 namespace klab::learning {
 namespace {
-
-Plan naive_plan_recompute(const std::vector<PlannedCall>& calls) {
-  CallTimes none(std::vector<CallTime>{});
-  return Plan::named("naive", calls, none);
-}
 
 /// Five layers with a normalization, whose running averages a second forward must not move, and dropout,
 /// whose mask it must draw again; gradients, and the state kept next to the parameters, after one forward and
@@ -33,7 +29,7 @@ After look(int64_t keep) {
   net.add<Activation>("relu2", activation::relu).add<Linear>("linear3", points.classes);
   net.build(n, 1, keep);
   Step step(net, {});
-  const Plan plan = naive_plan_recompute(step.calls());
+  const Plan plan = naive_plan(step.calls());
   Profile profile;
   RunOps ops(step.memory());
   step.write(points.values.data(), points.labels.data(), 1, 7);
@@ -70,7 +66,7 @@ TrainerSettings settings_of(int64_t accumulate, int64_t recompute) {
 
 std::vector<double> losses_of(const Dataset& data, const TrainerSettings& s, int steps) {
   Trainer trainer(data, s);
-  trainer.use(naive_plan_recompute(trainer.calls()));
+  trainer.use(naive_plan(trainer.calls()));
   std::vector<double> losses;
   for (int i = 0; i < steps; ++i) losses.push_back(trainer.step());
   return losses;

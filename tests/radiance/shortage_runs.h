@@ -18,6 +18,7 @@
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/shortage.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab::shortage {
@@ -82,11 +83,7 @@ class Shortages : public ::testing::Test {
  protected:
   void SetUp() override {
     omp_set_num_threads(1);  // small calls, that threads would only wait in
-    std::string form = (fs::temp_directory_path() / "klab_shortage_XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    path = form;
   }
-  void TearDown() override { fs::remove_all(path); }
 
   /// Runs briefly. Returns its error; "" if it ended normally.
   std::string run(const std::string& name, bool evaluated = true) const {
@@ -170,7 +167,8 @@ class Shortages : public ::testing::Test {
     EXPECT_GT(smaller, failures / 40);
   }
 
-  fs::path path;
+  const TempFolder temp_;
+  const fs::path path = temp_.path();
 };
 
 }  // namespace klab::shortage

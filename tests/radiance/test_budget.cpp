@@ -267,7 +267,7 @@ TEST_F(Pool, NamesAVanishedPictureAtItsTurn) {
 TEST_F(Pool, TrainsAndResumes) {
   const Config config = small_config();
   const auto trained = [&](int64_t from, int64_t to, const fs::path& file) {
-    PicturePool pool(scene.train, {.resident = 3, .ahead = 2}, from / Trainer::kTurnEvery);
+    PicturePool pool(scene.train, {.resident = 3, .ahead = 2}, from / PictureTurns::kEvery);
     Trainer trainer(scene, config, small_plan("naive"), 4, cpu_backend(), {}, &pool);
     if (from > 0) trainer.restore(TensorFile(file));
     for (int64_t i = from; i < to; ++i) trainer.step(0);

@@ -17,6 +17,7 @@
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/scene/camera.h"
 #include "reference/narrow_numbers.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -86,9 +87,8 @@ int64_t resident_bytes() {
 
 class HeldPrecision : public ::testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-  const fs::path folder = fs::temp_directory_path() / ("klab_held_" + std::to_string(::getpid()));
+  const TempFolder temp_;
+  const fs::path folder = temp_.path();
   const fs::path floats = folder / "model.safetensors", few = folder / "few.safetensors";
 
   static std::string text_of(const fs::path& file) {

@@ -151,7 +151,7 @@ struct Turning {
   std::optional<Trainer> trainer;
 };
 
-constexpr int kSteps = 42, kTurns = kSteps / Trainer::kTurnEvery;
+constexpr int kSteps = 42, kTurns = kSteps / PictureTurns::kEvery;
 
 /// With a stream for loads, or with uploads in the order of the calls.
 std::vector<double> losses_on_simt(bool loads) {
@@ -205,7 +205,7 @@ Watched watched(Loads loads, Lacks lacks) {
     (t.pool.turns() > turns ? w.loads_at_turns : w.ahead) += gpu.loads - before;
   }
   w.waits = gpu.host_waits - first_waits;
-  EXPECT_EQ(gpu.loads, 3 + kTurns + Trainer::kTurnsLoaded) << "each picture once, and two turns ahead";
+  EXPECT_EQ(gpu.loads, 3 + kTurns + PictureTurns::kLoaded) << "each picture once, and two turns ahead";
   t.trainer.reset();
   return w;
 }
@@ -245,7 +245,7 @@ TEST(LoadingStream, DetectsAStepThatDoesNotWaitForItsPictures) {
 TEST(LoadingStream, PicturesLoadBeforeTheirTurn) {
   const Watched w = watched(Loads::early, Lacks::nothing);
   EXPECT_EQ(w.loads_at_turns, kTurns) << "at each turn the one after next";
-  EXPECT_EQ(w.ahead, Trainer::kTurnsLoaded) << "in the first steps";
+  EXPECT_EQ(w.ahead, PictureTurns::kLoaded) << "in the first steps";
 }
 
 TEST(LoadingStream, AFailedLoadEndsTheStepWithTheDevicesError) {
@@ -263,7 +263,7 @@ TEST(LoadingStream, AFailedLoadEndsTheStepWithTheDevicesError) {
     end = e.what();
   }
   EXPECT_EQ(end, gpu.load_fails);
-  EXPECT_EQ(steps, Trainer::kTurnEvery) << "where the next one is loaded";
+  EXPECT_EQ(steps, PictureTurns::kEvery) << "where the next one is loaded";
 }
 
 TEST(GpuOutOfMemory, IsABadAllocWithTheDevicesError) {

@@ -14,6 +14,7 @@
 #include "harness/records/input.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/train/backends.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/scene_folder.h"
 #include "tests/radiance/small_training.h"
 
@@ -48,13 +49,7 @@ class Lost {
 
 class LostGpu : public testing::Test {
  protected:
-  void SetUp() override {
-    omp_set_num_threads(1);
-    std::string form = (fs::temp_directory_path() / "klab_lost_XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    path = form;
-  }
-  void TearDown() override { fs::remove_all(path); }
+  void SetUp() override { omp_set_num_threads(1); }
 
   /// Returns the error of a short run; "" if it ended normally.
   static std::string run(RunOptions options, int64_t steps = 4) {
@@ -90,7 +85,8 @@ class LostGpu : public testing::Test {
     return options;
   }
   std::string begin(const std::string& name) { return run(on_simt(path / name)); }
-  fs::path path;
+  const TempFolder temp_;
+  const fs::path path = temp_.path();
 };
 
 TEST_F(LostGpu, NamesTheCallAndTheCheckpointThatTheCpuResumes) {
@@ -150,7 +146,7 @@ TEST_F(LostGpu, InALoadOfAPictureEndsTheRunToo) {
     document["frames"].push_back({{"file_path", "./" + name}, {"transform_matrix", Poses::pose(float(i))}});
   }
   std::ofstream(path / "transforms_train.json") << document.dump();
-  constexpr int64_t steps = 3 * Trainer::kTurnEvery;
+  constexpr int64_t steps = 3 * PictureTurns::kEvery;
   const auto turning = [&](const std::string& name) {
     RunOptions options = on_simt(path / name);
     options.downscale = 1;

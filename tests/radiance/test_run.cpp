@@ -18,6 +18,7 @@
 #include "labs/radiance/run/metrics.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/stop.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -26,12 +27,6 @@ namespace fs = std::filesystem;
 
 class RunIn : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string form = (fs::temp_directory_path() / "klab_run_XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    path = form;
-  }
-  void TearDown() override { fs::remove_all(path); }
   void put(const std::string& name, const std::string& text) const { std::ofstream(path / name) << text; }
   std::string get(const std::string& name) const { return read_input(path / name); }
   template <class Call>
@@ -44,7 +39,8 @@ class RunIn : public ::testing::Test {
     return "";
   }
 
-  fs::path path;
+  const TempFolder temp_;
+  const fs::path path = temp_.path();
 };
 
 TEST_F(RunIn, LocksItsFolder) {

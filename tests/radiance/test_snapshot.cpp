@@ -20,6 +20,7 @@
 #include "labs/radiance/field/packed_tree.h"
 #include "labs/radiance/field/snapshot.h"
 #include "reference/float16.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -76,9 +77,6 @@ double largest_of_snapshot(const Picture& a, const Picture& b) {
 
 class Snapshot : public ::testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-
   void save(const Model& model, int64_t steps = 0) const {
     save_snapshot(file, model,
                   {.source = "run/model.safetensors", .view = camera_of_snapshot(), .steps = steps});
@@ -105,7 +103,8 @@ class Snapshot : public ::testing::Test {
     return refused_file(folder / name);
   }
 
-  const fs::path folder = fs::temp_directory_path() / ("klab_snapshot_" + std::to_string(::getpid()));
+  const TempFolder temp_;
+  const fs::path folder = temp_.path();
   const fs::path file = folder / "snapshot.ingp";
 };
 

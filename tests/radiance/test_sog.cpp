@@ -13,6 +13,7 @@
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/webp_picture.h"
 #include "labs/radiance/splat/zip_file.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/colmap_folder.h"
 #include "tests/radiance/varied_gaussians.h"
 
@@ -24,9 +25,6 @@ using ZipFiles = std::map<std::string, std::vector<uint8_t>>;
 
 class Sog : public ::testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-
   static std::string refused_sog(const fs::path& at) {
     try {
       load_gaussians(at, {});
@@ -47,7 +45,8 @@ class Sog : public ::testing::Test {
     return refused_sog(folder / "x.sog");
   }
 
-  const fs::path folder = fs::temp_directory_path() / ("klab_sog_" + std::to_string(::getpid()));
+  const TempFolder temp_;
+  const fs::path folder = temp_.path();
 };
 
 TEST_F(Sog, WithoutLibwebpThePackageIsNamed) {

@@ -11,6 +11,7 @@
 #include "harness/records/input.h"
 #include "labs/radiance/evaluate/field_model.h"
 #include "labs/radiance/run/fields.h"
+#include "labs/radiance/run/retries.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/state.h"
 #include "labs/radiance/run/validation.h"

@@ -3,12 +3,14 @@
 //
 //   onednn3::why_not(onednn3::Type::bf16)          "" or the reason why not
 //   onednn3::multiply({m, n, k, Type::bf16, a, b, nullptr, c});
+//   onednn3::product<MatmulBf16>                   the same as a rung of a contract of products
 //
 // KLAB_ONEDNN3 in the environment names another library file than the one that CMake found.
 #pragma once
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
@@ -216,6 +218,9 @@ inline Prepared& prepared() {
 
 /// Returns "" or why products of that type cannot be made here.
 inline std::string why_not(Type type, bool scaled = false) {
+#if !defined(__x86_64__)
+  return "oneDNN's own kernels are for x86-64";
+#endif
   const Library& l = Library::get();
   if (!l.why_not().empty()) return l.why_not();
   static const float one = 1;
@@ -227,6 +232,21 @@ inline std::string why_not(Type type, bool scaled = false) {
 inline void multiply(const Product& p) {
   if (!prepared().prepare(p)) throw std::runtime_error(Library::get().name() + ": a product was refused");
   prepared().run(p);
+}
+
+/// Computes the product of a contract's arguments, whose factors are floats, bfloat16s or bytes, of any size.
+template <class Contract>
+void product(const typename Contract::template Args<float>& x) {
+  const auto [m, n, k] = x.shape;
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    std::fill_n(x.c, m * n, 0.0F);
+    return;
+  }
+  constexpr Type type = sizeof(*x.a) == 4 ? Type::f32 : sizeof(*x.a) == 2 ? Type::bf16 : Type::s8;
+  const float* scale = nullptr;
+  if constexpr (requires { x.scale; }) scale = x.scale;
+  multiply({m, n, k, type, x.a, x.b, scale, x.c});
 }
 
 }  // namespace klab::onednn3

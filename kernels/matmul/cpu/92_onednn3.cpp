@@ -4,7 +4,6 @@
 // EXPECT    kernels that know newer processors, those with AMX among them.
 // NUMERICS  float, fused multiply-add where the machine has it.
 // NEEDS     oneDNN 3 when klab is built (cmake -DKLAB_ONEDNN3=<its prefix>).
-#include <algorithm>
 #include <string>
 
 #include "harness/core/registrar.h"
@@ -14,27 +13,9 @@
 namespace klab {
 namespace {
 
-void run(const Matmul::Args<float>& x) {
-  const auto [m, n, k] = x.shape;
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    std::fill_n(x.c, m * n, 0.0F);
-    return;
-  }
-  onednn3::multiply({m, n, k, onednn3::Type::f32, x.a, x.b, nullptr, x.c});
-}
-
-#if defined(__x86_64__)
-
 std::string supported(const Matmul::Shape&, const Host&) { return onednn3::why_not(onednn3::Type::f32); }
 
-#else
-
-std::string supported(const Matmul::Shape&, const Host&) { return "oneDNN's own kernels are for x86-64"; }
-
-#endif
-
-KLAB_VARIANT(Matmul, {.run = run, .peer = true, .supported = supported});
+KLAB_VARIANT(Matmul, {.run = onednn3::product<Matmul>, .peer = true, .supported = supported});
 
 }  // namespace
 }  // namespace klab

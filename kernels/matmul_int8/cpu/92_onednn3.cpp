@@ -4,7 +4,6 @@
 // EXPECT    kernels that know newer processors, those with AMX among them.
 // NUMERICS  sums in 32 bits, which saturate without VNNI, so it runs only with it.
 // NEEDS     oneDNN 3 when klab is built (cmake -DKLAB_ONEDNN3=<its prefix>); AVX-512 VNNI.
-#include <algorithm>
 #include <string>
 
 #include "harness/core/registrar.h"
@@ -14,31 +13,15 @@
 namespace klab {
 namespace {
 
-void run(const MatmulInt8::Args<float>& x) {
-  const auto [m, n, k] = x.shape;
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    std::fill_n(x.c, m * n, 0.0F);
-    return;
-  }
-  onednn3::multiply({m, n, k, onednn3::Type::s8, x.a, x.b, x.scale, x.c});
-}
-
-#if defined(__x86_64__)
-
 std::string supported(const MatmulInt8::Shape&, const Host&) {
+#if defined(__x86_64__)
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx512vnni")) return "its sums are exact with AVX-512 VNNI only";
+#endif
   return onednn3::why_not(onednn3::Type::s8, true);
 }
 
-#else
-
-std::string supported(const MatmulInt8::Shape&, const Host&) { return "oneDNN's own kernels are for x86-64"; }
-
-#endif
-
-KLAB_VARIANT(MatmulInt8, {.run = run, .peer = true, .supported = supported});
+KLAB_VARIANT(MatmulInt8, {.run = onednn3::product<MatmulInt8>, .peer = true, .supported = supported});
 
 }  // namespace
 }  // namespace klab

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "harness/program/op_names.h"
+#include "reference/baked_rays/baked_rays.h"
 #include "reference/cell_distance/cell_distance.h"
 
 namespace klab {
@@ -103,7 +105,7 @@ namespace {
 
 const PlannedProgramRegistrar program({
     .name = "pictures of a baked scene",
-    .ops = {"cell_distance", "baked_rays"},
+    .ops = op_names<CellDistance, BakedRays>(),
     .fused = "",
     .parts = {},
 });

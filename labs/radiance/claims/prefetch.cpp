@@ -103,7 +103,7 @@ Round steps_with(const Scene& scene, const Plan& plan, int workers, uint64_t see
       scene.train,
       {.resident = 6, .ahead = std::max(1, workers), .workers = workers, .seed = seed, .cache = {}});
   Trainer trainer(scene, small_hash_config(), plan, seed, cpu_backend(), {}, &pool);
-  for (int64_t i = 0; i < 2 * Trainer::kTurnEvery; ++i) trainer.step(0);
+  for (int64_t i = 0; i < 2 * PictureTurns::kEvery; ++i) trainer.step(0);
   const double waited_before = trainer.profile().seconds().at("waiting for data");
   const std::clock_t cpu = std::clock();
   const auto begin = std::chrono::steady_clock::now();

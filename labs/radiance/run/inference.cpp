@@ -14,6 +14,13 @@
 #include "labs/radiance/field/codec.h"
 #include "labs/radiance/field/field.h"
 #include "labs/radiance/train/frequency_passes.h"
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+#include "reference/hashtable_fwd/hashtable_fwd.h"
+#include "reference/matmul/matmul.h"
+#include "reference/matmul_bf16/matmul_bf16.h"
+#include "reference/mlp_fwd/mlp_fwd.h"
+#include "reference/mlp_narrow_fwd/mlp_narrow_fwd.h"
+#include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 
 namespace klab {
 
@@ -38,8 +45,8 @@ PieceOptions piece_options(const std::string& batch, const std::string& memory) 
 }
 
 double most_gained(const Profile& pictures, double seconds) {
-  static constexpr std::array<std::string_view, 5> kReaders = {"hashgrid_fwd", "hashtable_fwd", "mlp_fwd",
-                                                               "voxel_sh_fwd", "matmul"};
+  static constexpr std::array<std::string_view, 5> kReaders = {HashgridFwd::name, HashtableFwd::name,
+                                                               MlpFwd::name, VoxelShFwd::name, Matmul::name};
   double reading = 0;
   for (const auto& [stage, took] : pictures.seconds()) {
     const auto calls = pictures.calls().find(stage);
@@ -52,7 +59,7 @@ double most_gained(const Profile& pictures, double seconds) {
 std::string held_text(const FieldModel& model, const Plan& plan) {
   if (model.precision() == Storage::f32) return "";
   std::vector<std::string> short_factors;
-  if (multiplies_pairs(plan)) short_factors.emplace_back("matmul_bf16");
+  if (multiplies_pairs(plan)) short_factors.emplace_back(MatmulBf16::name);
   const bool bytes = model.precision() == Storage::int8 && multiplies_bytes(plan);
   for (const auto& [op, choice] : plan.choices())
     if (bits_of(choice.variant->numerics.unit) < 32 && !(bytes && op == MlpNarrowFwd::name))

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "reference/hashgrid_fwd/hashgrid_fwd.h"
+
 namespace klab {
 
 Unit unit_of_precision(const std::string& precision) {
@@ -31,7 +33,8 @@ std::string scale_text(const LossScaleSettings& scale) {
 /// Describes which CUDA rungs take halves.
 std::string half_text_on_a_gpu(const LossScaleSettings& scale, const Plan& plan,
                                const std::vector<std::string>& taken) {
-  const Variant* table = plan.contains("hashgrid_fwd") ? plan.variant("hashgrid_fwd") : nullptr;
+  const std::string lookup(HashgridFwd::name);
+  const Variant* table = plan.contains(lookup) ? plan.variant(lookup) : nullptr;
   const bool halves = table != nullptr && !table->needs.empty();
   return fmt::format(
       "precision f16: {}; the table is read {}; gradients are rounded to half precision where they are "

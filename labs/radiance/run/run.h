@@ -75,9 +75,6 @@ struct RunOptions {
 /// cannot run before the scene is read, and a folder that cannot be written before the training.
 int train(RunOptions options, CallTimes& times);
 
-/// Names the first view that holds a camera or a depth that is not finite; empty if there is none.
-std::string odd_view(const std::vector<View>& views);
-
 /// Returns the model's file: the path itself, or the model in the folder of a run.
 std::filesystem::path model_file(const std::filesystem::path& given);
 

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 
 #include "harness/program/random.h"
-#include "reference/adam/adam.h"
+#include "harness/records/numbers.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
@@ -35,13 +37,10 @@ SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan
       black_(!scene.has_alpha()),
       extent_(extent_of(scene.train)),
       set_(start ? std::move(*start) : random_gaussians(options.initial, options.degree, seed, scene.side())),
+      optimizer_(options, extent_, set_),
       random_(seed) {
   if (scene.train.empty()) throw std::invalid_argument("a scene without a view to train on");
   gradient_ = GaussianSet::zeros(set_.n, set_.degree);
-  for (size_t k = 0; k < moments_.size(); ++k) {
-    const size_t count = set_.tensors()[k]->size();
-    moments_[k] = {std::vector<float>(count), std::vector<float>(count), std::vector<int32_t>(count)};
-  }
   seen_.reset(set_.n);
 }
 
@@ -118,102 +117,38 @@ void SplatTrainer::step(double done) {
   painter_.backward(set_, d_image_, gradient_);
   require_finite_gradient();
   seen_.add(painter_.d_mean(), painter_.extent(), width_, height_);
-  adam(done);
+  optimizer_.update(painter_, set_, gradient_, degree_, done, rate_factor_);
   ++steps_;
   if (steps_ % options_.density_every != 0) return;
   require_finite();
   if (steps_ >= options_.density_from && done < options_.density_until) change(done / options_.density_until);
-  if (options_.density.budget == 0 && steps_ % options_.reset_every == 0 && done < options_.reset_until)
-    reset_opacity();
-}
-
-void SplatTrainer::adam_on(Ops& ops, std::vector<float>& values, const std::vector<float>& gradient,
-                           Moments& moments, size_t begin, size_t count, double rate) {
-  float hyper[Adam::kHypers];
-  hyper[Adam::rate] = float(rate);
-  hyper[Adam::beta1] = 0.9F;
-  hyper[Adam::beta2] = 0.999F;
-  hyper[Adam::epsilon] = 1e-15F;
-  hyper[Adam::l2] = 0;
-  ops.call<Adam>({.n = int64_t(count), .group = 1, .zero_percent = 0},
-                 {.hyper = hyper,
-                  .gradient = gradient.data() + begin,
-                  .param = values.data() + begin,
-                  .m = moments.m.data() + begin,
-                  .v = moments.v.data() + begin,
-                  .steps = moments.steps.data() + begin});
-}
-
-void SplatTrainer::adam(double done) {
-  const double falls = std::pow(options_.last_position_rate / options_.position_rate, std::min(done, 1.0));
-  position_rate_ = rate_factor_ * options_.position_rate * falls * extent_;
-  const double rates[] = {position_rate_, rate_factor_ * options_.scale_rate,
-                          rate_factor_ * options_.rotation_rate, rate_factor_ * options_.opacity_rate};
-  const double color_rate = rate_factor_ * options_.color_rate;
-  painter_.run("update", [&](Ops& ops) {
-    for (size_t k = 0; k < 4; ++k) {
-      std::vector<float>& values = *set_.tensors()[k];
-      adam_on(ops, values, *gradient_.tensors()[k], moments_[k], 0, values.size(), rates[k]);
-    }
-    // View-dependent coefficients learn more slowly than the constant ones.
-    const auto flat = size_t(3 * set_.n), drawn = flat * size_t(degree_ + 1) * size_t(degree_ + 1);
-    adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], 0, flat, color_rate);
-    if (drawn > flat)
-      adam_on(ops, set_.coefficients, gradient_.coefficients, moments_[4], flat, drawn - flat,
-              color_rate / 20);
-  });
+  if (options_.density.budget == 0 && steps_ % options_.reset_every == 0 && done < options_.reset_until) {
+    optimizer_.reset_opacity(set_);
+    was_reset_ = true;
+  }
 }
 
 void SplatTrainer::change(double done) {
   DensityChange change =
       change_density(set_, seen_, options_.density, extent_, done, was_reset_, seed_ + uint64_t(steps_));
-  const auto numbers = set_.numbers();
-  for (size_t k = 0; k < moments_.size(); ++k) {
-    Moments next;
-    const auto n = int64_t(change.from.size());
-    next.m.resize(size_t(numbers[k] * n)), next.v.resize(next.m.size()), next.steps.resize(next.m.size());
-    for (int64_t row = 0; row < numbers[k]; ++row)
-      for (int64_t i = 0; i < n; ++i) {
-        if (change.fresh[size_t(i)] != 0) continue;
-        const auto to = size_t(row * n + i), from = size_t(row * set_.n + change.from[size_t(i)]);
-        next.m[to] = moments_[k].m[from], next.v[to] = moments_[k].v[from],
-        next.steps[to] = moments_[k].steps[from];
-      }
-    moments_[k] = std::move(next);
-  }
+  optimizer_.follow(change, set_.n);
   set_ = std::move(change.set);
   gradient_ = GaussianSet::zeros(set_.n, set_.degree);
   seen_.reset(set_.n);
   last_change_ = fmt::format("{} cloned, {} split, {} removed", change.cloned, change.split, change.removed);
 }
 
-void SplatTrainer::reset_opacity() {
-  const float most = std::log(0.01F / 0.99F);
-  for (float& raw : set_.opacity_raw) raw = std::min(raw, most);
-  Moments& moments = moments_[3];
-  std::fill(moments.m.begin(), moments.m.end(), 0.0F);
-  std::fill(moments.v.begin(), moments.v.end(), 0.0F);
-  std::fill(moments.steps.begin(), moments.steps.end(), 0);
-  was_reset_ = true;
-}
-
-namespace {
-
-constexpr const char* kSetTensors[] = {"position", "log_scale", "quaternion", "opacity_raw", "coefficients"};
-
-}  // namespace
-
 // The squares of floats do not overflow in double, so their sum is finite exactly where all values are.
 void SplatTrainer::require_finite_gradient() {
   double squares = 0;
-  for (size_t k = 0; k < moments_.size(); ++k) {
+  for (size_t k = 0; k < kSplatTensors.size(); ++k) {
     const std::vector<float>& g = *gradient_.tensors()[k];
     const double own = squares_of(g);
     squares += own;
     if (std::isfinite(own)) continue;
     const auto at = std::ranges::find_if(g, [](float v) { return !std::isfinite(v); });
     throw NotFinite(fmt::format("step {}: the gradient of the Gaussians' {} is not finite (element {})",
-                                steps_, kSetTensors[k], at - g.begin()));
+                                steps_, kSplatTensors[k], at - g.begin()));
   }
   gradient_norm_ = std::sqrt(squares);
 }
@@ -222,15 +157,12 @@ void SplatTrainer::require_finite() const {
   const auto all = [](const std::vector<float>& values) {
     return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
   };
-  const std::pair<const char*, const std::vector<float>*> tensors[] = {{"position", &set_.position},
-                                                                       {"log_scale", &set_.log_scale},
-                                                                       {"quaternion", &set_.quaternion},
-                                                                       {"opacity_raw", &set_.opacity_raw},
-                                                                       {"coefficients", &set_.coefficients}};
-  for (const auto& [name, values] : tensors)
-    if (!all(*values))
+  const std::vector<float>* tensors[] = {&set_.position, &set_.log_scale, &set_.quaternion, &set_.opacity_raw,
+                                         &set_.coefficients};
+  for (size_t k = 0; k < kSplatTensors.size(); ++k)
+    if (!all(*tensors[k]))
       throw NotFinite(fmt::format("step {}: {} of a Gaussian is no longer finite; try a lower learning rate",
-                                  steps_, name));
+                                  steps_, kSplatTensors[k]));
 }
 
 double SplatTrainer::last_loss() {
@@ -248,6 +180,39 @@ double SplatTrainer::last_psnr() const {
   double sum = 0;
   for (size_t i = 0; i < target_.size(); ++i) sum += std::pow(double(painter_.image()[i]) - target_[i], 2);
   return -10 * std::log10(sum / double(target_.size() - 3 * hidden_.size()));
+}
+
+void SplatTrainer::save_state(std::vector<TensorView>& tensors, nlohmann::json& state) const {
+  for (const TensorView& t : optimizer_.state()) tensors.push_back(t);
+  tensors.push_back({"seen.pull", "F32", {int64_t(seen_.pull.size())}, seen_.pull.data()});
+  tensors.push_back({"seen.views", "I32", {int64_t(seen_.seen.size())}, seen_.seen.data()});
+  std::ostringstream random;
+  random << random_;
+  state["step"] = steps_;
+  state["views"] = views_;
+  state["random"] = random.str();
+  state["was_reset"] = was_reset_;
+}
+
+void SplatTrainer::restore_state(const TensorFile& file, const nlohmann::json& state,
+                                 const std::string& where) {
+  const auto damaged = [&](const char* what) {
+    throw std::runtime_error(where + ": \"" + what + "\" is damaged");
+  };
+  optimizer_.restore(file, where);
+  file.read("seen.pull", "F32", {int64_t(seen_.pull.size())}, seen_.pull.data());
+  file.read("seen.views", "I32", {int64_t(seen_.seen.size())}, seen_.seen.data());
+  steps_ = number_in<int64_t>(state, "step", {0, range::steps.high}, where);
+  views_.clear();
+  const auto views = state.find("views"), random = state.find("random"), reset = state.find("was_reset");
+  if (views == state.end() || !views->is_array()) damaged("views");
+  for (const nlohmann::json& v : *views)
+    views_.push_back(number_of<int32_t>(v, "views", {0, double(scene_.train.size()) - 1}, where));
+  if (random == state.end() || !random->is_string()) damaged("random");
+  std::istringstream in(random->get<std::string>());
+  if (!(in >> random_)) damaged("random");
+  if (reset == state.end() || !reset->is_boolean()) damaged("was_reset");
+  was_reset_ = reset->get<bool>();
 }
 
 }  // namespace klab

@@ -10,25 +10,11 @@
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/density.h"
 #include "labs/radiance/splat/painter.h"
+#include "labs/radiance/splat/splat_optimizer.h"
+#include "labs/radiance/splat/splat_options.h"
 #include "labs/radiance/train/field_trainer.h"
 
 namespace klab {
-
-struct SplatOptions {
-  int64_t initial = 20000;  // Gaussians at random places
-  int degree = 2;           // of the spherical harmonics at the end
-  double ssim = 0.2;        // weight of structural similarity in the loss
-  // times the cameras' extent, at the start and at the end
-  double position_rate = 1.6e-4, last_position_rate = 1.6e-6;
-  double scale_rate = 5e-3, rotation_rate = 1e-3, opacity_rate = 5e-2, color_rate = 2.5e-3;
-  int64_t density_every = 100, density_from = 300;  // steps
-  double density_until = 0.6;                       // of the time
-  // steps after which all opacities are reset to nearly transparent
-  int64_t reset_every = 3000;
-  double reset_until = 0.4;          // of the time
-  std::string background = "scene";  // as in GaussianConfig
-  DensityOptions density;
-};
 
 class SplatTrainer {
  public:
@@ -61,25 +47,16 @@ class SplatTrainer {
   /// Multiplies all learning rates of the following steps.
   void scale_rates(double factor) { rate_factor_ = factor; }
   /// Learning rate of positions in the last step.
-  double position_rate() const { return position_rate_; }
+  double position_rate() const { return optimizer_.position_rate(); }
   /// Length of the last step's gradient.
   double gradient_norm() const { return gradient_norm_; }
 
  private:
-  struct Moments {  // of Adam, for one array
-    std::vector<float> m, v;
-    std::vector<int32_t> steps;
-  };
-
   const View& next_view();
   std::array<float, 3> draw_background() const;
   void make_target(const View& view, const std::array<float, 3>& background);
   void hide_what_does_not_count(const View& view);
-  void adam(double done);
-  void adam_on(Ops& ops, std::vector<float>& values, const std::vector<float>& gradient, Moments& moments,
-               size_t begin, size_t count, double rate);
   void change(double done);
-  void reset_opacity();
   void require_finite() const;
   void require_finite_gradient();
 
@@ -90,7 +67,7 @@ class SplatTrainer {
   bool black_;         // in evaluation
   double extent_ = 1;  // of the cameras, grid units
   GaussianSet set_, gradient_;
-  std::array<Moments, GaussianSet::kTensors> moments_;
+  SplatOptimizer optimizer_;
   DensityStatistics seen_;
   std::vector<float> target_, d_image_;
   std::vector<size_t> hidden_;  // pixels of the last view that do not count
@@ -99,7 +76,7 @@ class SplatTrainer {
   int64_t steps_ = 0;
   int width_ = 0, height_ = 0, degree_ = 0;
   bool was_reset_ = false;
-  double rate_factor_ = 1, position_rate_ = 0, gradient_norm_ = 0;
+  double rate_factor_ = 1, gradient_norm_ = 0;
   std::string last_change_;
 };
 

@@ -41,6 +41,13 @@ void resize_levels(const TableEntries& entries, const std::vector<int64_t>& from
 struct TableChange {
   int64_t grown = 0, shrunk = 0;  // levels
   int64_t recycled = 0;           // entries that were reset
+  bool any() const { return grown + shrunk + recycled > 0; }
+  TableChange& operator+=(const TableChange& more) {
+    grown += more.grown;
+    shrunk += more.shrunk;
+    recycled += more.recycled;
+    return *this;
+  }
 };
 
 class AdaptiveTable {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "reference/composite_loss_bwd/composite_loss_bwd.h"
 
 namespace klab {
 
@@ -13,6 +16,8 @@ double squares_of(std::span<const float> gradient) {
   for (int64_t i = 0; i < n; ++i) sum += double(gradient[size_t(i)]) * double(gradient[size_t(i)]);
   return sum;
 }
+
+bool fuses_loss(const Plan& plan) { return plan.contains(std::string(CompositeLossBwd::name)); }
 
 void take_terms(StepReport& report, const StepNumbers& after) {
   for (size_t k = 0; k < kLossTerms; ++k) report.terms[k] = double(after.term_loss[k]);

@@ -5,14 +5,20 @@
 
 #include <algorithm>
 
+#include "harness/program/op_names.h"
 #include "labs/radiance/field/optimizer.h"
 #include "reference/activation_bwd/activation_bwd.h"
+#include "reference/activation_fwd/activation_fwd.h"
+#include "reference/adam/adam.h"
 #include "reference/axpy/axpy.h"
 #include "reference/bias_add_bwd/bias_add_bwd.h"
+#include "reference/bias_add_fwd/bias_add_fwd.h"
 #include "reference/cast/cast.h"
+#include "reference/composite_fwd/composite_fwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/draw_rays/draw_rays.h"
 #include "reference/frequency_fwd/frequency_fwd.h"
+#include "reference/matmul/matmul.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
 #include "reference/ray_march/ray_march.h"
@@ -24,9 +30,9 @@ namespace {
 
 const PlannedProgramRegistrar program({
     .name = "the trainer of frequency fields",
-    .ops = {"draw_rays", "frequency_fwd", "matmul", "bias_add_fwd", "activation_fwd", "sample_weights_fwd",
-            "sample_pdf", "composite_fwd", "composite_loss_bwd", "matmul_bwd", "bias_add_bwd",
-            "activation_bwd", "axpy", "adam", "cast", "matmul_bf16"},
+    .ops = op_names<DrawRays, FrequencyFwd, Matmul, BiasAddFwd, ActivationFwd, SampleWeightsFwd, SamplePdf,
+                    CompositeFwd, CompositeLossBwd, MatmulBwd, BiasAddBwd, ActivationBwd, Axpy, Adam, Cast,
+                    MatmulBf16>(),
     .fused = "",
     .parts = {},
 });

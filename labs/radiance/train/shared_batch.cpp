@@ -1,5 +1,6 @@
 #include "labs/radiance/train/shared_batch.h"
 
+#include <algorithm>
 #include <array>
 
 namespace klab {
@@ -111,6 +112,29 @@ void SharedBatch::complete(Memory& memory, Profile& profile) {
                      all[k]->host_parameters.size_bytes());
     }
   });
+}
+
+void SharedBatch::share_cells(std::span<const int32_t> chosen, int64_t chunk, std::span<float> values) const {
+  const auto count = int64_t(chosen.size());
+  const int64_t turn = share_->ranks * chunk;
+  const auto each_of = [&](int64_t rank, const auto& use) {
+    for (int64_t first = rank * chunk; first < count; first += turn)
+      for (int64_t i = first, end = std::min<int64_t>(count, first + chunk); i < end; ++i)
+        use(chosen[size_t(i)]);
+  };
+  std::vector<int64_t> bytes;
+  for (int64_t r = 0; r < share_->ranks; ++r) {
+    int64_t cells = 0;
+    for (int64_t first = r * chunk; first < count; first += turn) cells += std::min(chunk, count - first);
+    bytes.push_back(cells * int64_t(sizeof(float)));
+  }
+  std::vector<float> mine, all(static_cast<size_t>(count));
+  mine.reserve(size_t(bytes[size_t(share_->rank)]) / sizeof(float));
+  each_of(share_->rank, [&](int32_t cell) { mine.push_back(values[size_t(cell)]); });
+  share_->to_all(mine.data(), all.data(), bytes);
+  const float* next = all.data();
+  for (int64_t r = 0; r < share_->ranks; ++r)
+    each_of(r, [&](int32_t cell) { values[size_t(cell)] = *next++; });
 }
 
 }  // namespace klab

@@ -32,6 +32,8 @@ class SharedBatch {
                            const std::function<StepReport(int64_t part)>& loss);
   /// Fetches the parameters that other trainers have updated; to be called after the optimizer.
   void complete(Memory& memory, Profile& profile);
+  /// Completes the values of the chosen cells of a grid, of which each trainer has every ranks-th `chunk`, by those of the others.
+  void share_cells(std::span<const int32_t> chosen, int64_t chunk, std::span<float> values) const;
   /// Returns the part of the tables that this trainer updates.
   StepPart part() const;
   /// Collects per-parameter state of table `table`, an array of the host with an element for each `per`

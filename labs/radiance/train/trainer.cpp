@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -12,29 +11,10 @@
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/train/batch.h"
+#include "labs/radiance/train/schedule.h"
 
 namespace klab {
 namespace {
-
-const char* tensor_name(Part part) {
-  return part == Part::table ? "hash_table" : part == Part::density ? "density" : "color";
-}
-
-double scheduled_rate(const Config& c, int64_t step, double progress) {
-  double rate = c.learning_rate;
-  if (double(step) < c.warmup_steps) rate *= double(step + 1) / c.warmup_steps;
-  if (c.schedule == "cosine") return rate * cosine_to(c.final_rate, progress);
-  if (c.schedule == "shares") {
-    // Tolerates shares that rounding leaves a little short: 0.6 is 0.4 and 0.2.
-    const double since = (progress - c.decay_start_share) / c.decay_every_share;
-    return since < 0 ? rate : rate * std::pow(c.decay, 1 + std::floor(since + 1e-9));
-  }
-  if (step >= c.decay_start) {
-    const int64_t decays = 1 + (step - c.decay_start) / c.decay_every;
-    rate *= std::pow(c.decay, double(decays));
-  }
-  return rate;
-}
 
 // The average of the weights is updated every kAverageEvery steps, with the decay raised to that power: a
 // pass over all parameters costs memory traffic that single steps at 0.95 do not repay.
@@ -53,8 +33,6 @@ auto owned_by(const char* owner, Make make) {
   return make();
 }
 
-bool fused(const Plan& plan) { return plan.contains("composite_loss_bwd"); }
-
 }  // namespace
 
 Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uint64_t seed, Backend backend,
@@ -64,116 +42,160 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       plan_(plan),
       seed_(seed),
       sizes_(sizes),
-      pool_(pool),
+      pictures_(scene, pool),
       backend_(std::move(backend)),
       share_(std::move(share)),
       formats_(precision.formats),
       loss_scale_(precision.scale ? std::optional<LossScale>(*precision.scale) : std::nullopt),
-      model_(owned_by(
-          "table",
-          [&] { return Model(config, placement_of(scene, config.background == "black", config.near)); })),
-      occupancy_(owned_by("grid", [&] { return Occupancy(model_); })),
-      errors_(error_map_of(config_, scene, pool)),
+      learned_(owned_by("table",
+                        [&] {
+                          return LearnedModel(config,
+                                              placement_of(scene, config.background == "black", config.near));
+                        })),
+      occupancy_(owned_by("grid", [&] { return Occupancy(learned_.model()); })),
+      errors_(config_, scene, pool != nullptr),
       rays_next_(config_.first_rays) {
   require_given(config_, TrainStep::kGiven | (view_data().depth ? Term::true_depth : 0U));
   build();
-  model_.initialize(seed);
+  learned_.model().initialize(seed);
   unseen_ = occupancy_.leave_out_unseen(scene);
   const MemoryOwner of_optimizer("optimizer");
-  for (const Part part : kParts) {
-    const int64_t n = model_.of(part).size();
-    moments_[size_t(part)] = OptimizerState(n, part == Part::table ? config_.features : n);
-    if (config.ema > 0) averages_[size_t(part)] = Array<float>(n);
-  }
-  std::vector<LearnedArray> learned;
-  for (const Part part : kParts) {
-    const auto p = size_t(part);
-    const Array<float>&g = moments_[p].gradient, &values = model_.of(part);
-    learned.push_back({.gradient = programs_->gradient[p],
-                       .parameters = programs_->parameters[p],
-                       .host_gradient = {g.data(), size_t(g.size())},
-                       .host_parameters = {values.data(), size_t(values.size())},
-                       .group = part == Part::table ? config_.features : 0});
-  }
-  shared_ = SharedBatch(share_, learned);
+  learned_.allocate_moments();
+  shared_ = SharedBatch(share_, learned_.arrays(*programs_));
   if (has_adaptive_table(config_)) adaptive_.emplace(config_, scene.cascades);
   const MemoryOwner of_batch("batch");
-  tie_memory();
-  load_views();
+  allocate();
 }
 
-/// Declares the tensors of a step; tie_memory() and load_views() fill them.
+int64_t Trainer::bytes_of(const Scene& scene, const Config& c, const StepSizes& sizes, bool with_pictures,
+                          const StepFormats& formats) {
+  ViewData data = view_data_of(scene);
+  if (!with_pictures) {
+    data.pixels = data.views;
+    data.depth = false;
+  }
+  Memory memory;
+  const TrainStep declared(memory, c, scene.cascades, data, sizes, formats);
+  return memory.bytes();
+}
+
+/// Declares the tensors of a step; allocate() fills them.
 void Trainer::build() {
   ops_.reset();
   programs_.reset();
   memory_ = std::make_unique<Memory>(backend_);
   programs_ = std::make_unique<TrainStep>(*memory_, config_, scene_.cascades, view_data(), sizes_, formats_,
                                           step_part());
-  if (errors_)
-    errors_->declare(*memory_, programs_->views, view_data_of(scene_, pool_).listed, programs_->rays);
+  errors_.declare(*memory_, *programs_, pictures_.data().listed);
   ops_ = std::make_unique<RunOps>(*memory_);
+}
+
+// Arrays that are saved and restored belong to the trainer; the step's other arrays belong to its memory.
+void Trainer::allocate() {
+  learned_.tie(*memory_, *programs_);
+  memory_->mirror(programs_->cell_values, occupancy_.values().data());
+  memory_->mirror(programs_->bits, learned_.model().occupancy.data());
+  pictures_.allocate(*memory_, programs_->views);
+  errors_.write(*memory_);
+  programs_->fill_ones(*memory_);
+  memory_->push();
+  errors_.draw_present(seed_, runner());
+  write_occupied();
+}
+
+void Trainer::write_occupied() {
+  const auto occupied = int32_t(Occupancy::occupied(learned_.model().occupancy));
+  memory_->write(programs_->occupied, &occupied, sizeof occupied);
+}
+
+void Trainer::resize_batch(int64_t all_samples) {
+  const int64_t samples = all_samples / share_.parts;
+  if (memory_ != nullptr) memory_->pull();  // data that only the backend has
+  ops_.reset();
+  programs_.reset();
+  memory_.reset();
+  learned_.clear_gradients();
+  config_.batch_samples = samples;
+  config_.first_rays = std::min(config_.first_rays, samples);
+  colored_ = false;
+  part_ = 0;
+  try {
+    const MemoryOwner owner("batch");
+    build();
+    allocate();
+  } catch (...) {
+    ops_.reset();
+    programs_.reset();
+    memory_.reset();
+    throw;
+  }
+  rays_next_ = std::min(rays_next_, TrainStep::ray_capacity(config_) - 1);
 }
 
 void Trainer::use(const Plan& plan) { plan_ = plan; }
 
 const Model& Trainer::model() const {
   memory_->pull();
-  return model_;
+  return learned_.model();
 }
 
 std::vector<std::span<const float>> Trainer::parameters() const {
-  memory_->pull();
+  const Model& m = model();
   std::vector<std::span<const float>> all;
-  for (const Part part : kParts) all.emplace_back(model_.of(part).data(), size_t(model_.of(part).size()));
+  for (const Part part : kParts) all.emplace_back(m.of(part).data(), size_t(m.of(part).size()));
   return all;
 }
 
 Array<float>& Trainer::gradient(Part part) {
   memory_->pull(programs_->gradient[size_t(part)]);
-  return moments_[size_t(part)].gradient;
+  return learned_.gradient(part);
 }
 
 void Trainer::begin_from(const Model& model) {
   memory_->pull();
-  for (const Part part : kParts) std::ranges::copy(model.of(part), model_.of(part).begin());
-  std::ranges::copy(model.occupancy, model_.occupancy.begin());
+  learned_.take_parameters(model);
+  std::ranges::copy(model.occupancy, learned_.model().occupancy.begin());
   // Cells that are occupied stay so until the field says otherwise: they are as dense as they must be.
   const std::span<float> values = occupancy_.values();
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i] >= 0)
       values[i] = model.occupancy[int64_t(i / 8)] >> (i % 8) & 1 ? float(config_.grid_threshold) : 0;
   memory_->push();
-  const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
-  memory_->write(programs_->occupied, &occupied, sizeof occupied);
+  write_occupied();
 }
 
 void Trainer::keep_zeros_of(const Model& model) {
   memory_->pull();
-  for (const Part part : kParts) {
-    const Array<float>&kept = model.of(part), &own = model_.of(part);
-    for (int64_t i = 0; i < own.size(); ++i)
-      if (kept[i] == 0) own[i] = 0;
-  }
+  learned_.keep_zeros_of(model);
   memory_->push();
 }
 
 void Trainer::move(Part part, const std::vector<float>& direction, double times) {
   memory_->pull();
-  const Array<float>& parameters = model_.of(part);
-  for (int64_t i = 0; i < parameters.size(); ++i)
-    parameters[i] = float(double(parameters[i]) + times * double(direction[size_t(i)]));
+  learned_.move(part, direction, times);
   memory_->push();
 }
 
 double Trainer::occupied_share() const {
   int32_t occupied = 0;
   memory_->read(&occupied, programs_->occupied, sizeof occupied);
-  return double(occupied) / double(8 * model_.occupancy.size());
+  return double(occupied) / double(8 * learned_.model().occupancy.size());
+}
+
+ViewData Trainer::view_data() const {
+  ViewData data = pictures_.data();
+  data.listed += errors_.listed();
+  return data;
+}
+
+StepPart Trainer::step_part() const {
+  const std::array tables = {learned_.model().of(Part::table).size()};
+  return part_of(share_, tables);
 }
 
 StepNumbers Trainer::numbers() const {
   const Config& c = config_;
-  StepNumbers n = marching_numbers(c, model_.placement);
+  StepNumbers n = marching_numbers(c, learned_.model().placement);
   n.seed[0] = uint32_t(seed_);
   n.seed[1] = uint32_t(seed_ >> 32);
   n.step[0] = uint32_t(draws_of(step_, part_));
@@ -199,18 +221,44 @@ void Trainer::update_grid() {
   ops_->run("occupancy bits", plan_, profile_, [&](Ops& ops) { programs_->occupancy_bits(ops); });
 }
 
-StepReport Trainer::loss_and_gradient() {
+// Each trainer has evaluated its part of the chosen cells, and has the values of these; afterwards all have
+// all values.
+void Trainer::share_grid() {
+  memory_->wait();
+  const TrainStep& t = *programs_;
+  int32_t count = 0;
+  memory_->read(&count, t.chosen_count, sizeof count);
+  std::vector<int32_t> chosen(static_cast<size_t>(count));
+  memory_->read(chosen.data(), t.chosen, chosen.size() * sizeof(int32_t));
+  memory_->pull(t.cell_values);
+  const std::span<float> values = occupancy_.values();
+  shared_.share_cells(chosen, t.cells_of_pass(), values);
+  if (!memory_->backend().in_host_memory) memory_->write(t.cell_values, values.data(), values.size_bytes());
+}
+
+/// Computes the loss of the next step's batch and adds its gradient; returns the step's numbers afterwards.
+StepNumbers Trainer::evaluate_batch(Profile& profile) {
   StepNumbers n = numbers();
   memory_->write(programs_->numbers, &n, sizeof n);
   memory_->set(programs_->rays, n.rays);
-  draw_pixels();
-  run_loss(profile_);
+  errors_.draw(step_, seed_, runner());
+  ops_->run("loss", plan_, profile, [&](Ops& ops) {
+    programs_->find_samples(ops);
+    errors_.weigh(ops, *programs_);
+    programs_->learn_from_samples(ops);
+  });
+  memory_->wait();
   memory_->read(&n, programs_->numbers, sizeof n);
-  lost_ += {.numbers = n.lost[0], .to_zero = n.lost[1], .infinite = n.lost[2]};
   drawn_ = n.rays;
-  learn_errors();
   whole_ = n.whole;
-  colored_ = !fused(plan_) || !TrainStep::fusable(config_);
+  colored_ = !fuses_loss(plan_) || !TrainStep::fusable(config_);
+  return n;
+}
+
+StepReport Trainer::loss_and_gradient() {
+  const StepNumbers n = evaluate_batch(profile_);
+  lost_ += {.numbers = n.lost[0], .to_zero = n.lost[1], .infinite = n.lost[2]};
+  errors_.learn(*programs_, runner());
   StepReport report;
   if (const std::string what = not_finite(n); !what.empty()) {
     if (!loss_scale_) throw NotFinite(what);
@@ -224,6 +272,16 @@ StepReport Trainer::loss_and_gradient() {
   memory_->read(&marched, programs_->ray_begin.from(drawn_), sizeof marched);
   report.samples = samples;
   report.marched = marched;
+  return report;
+}
+
+StepReport Trainer::shared_loss_and_gradient() {
+  if (share_.parts == 1) return loss_and_gradient();
+  const StepReport report = shared_.mean_of_parts(*memory_, profile_, [&](int64_t part) {
+    part_ = part;
+    return loss_and_gradient();
+  });
+  part_ = 0;
   return report;
 }
 
@@ -251,11 +309,11 @@ bool Trainer::take_step(const StepReport& report) {
 }
 
 void Trainer::forget_gradients() {
+  learned_.clear_gradients();
+  if (memory_->backend().in_host_memory) return;
   for (const Part part : kParts) {
-    Array<float>& g = moments_[size_t(part)].gradient;
-    std::fill(g.begin(), g.end(), 0.0F);
-    if (!memory_->backend().in_host_memory)
-      memory_->write(programs_->gradient[size_t(part)], g.data(), size_t(g.bytes()));
+    const Array<float>& g = learned_.gradient(part);
+    memory_->write(programs_->gradient[size_t(part)], g.data(), size_t(g.bytes()));
   }
 }
 
@@ -288,7 +346,7 @@ void Trainer::optimize(double progress) {
   ops_->run("update", plan_, profile_, [&](Ops& ops) { programs_->update(ops); });
   shared_.complete(*memory_, profile_);
   if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
-  averaged_weight_ = double(n.keep) * averaged_weight_ + (1 - double(n.keep));
+  learned_.count_average(double(n.keep));
   ops_->run("average", plan_, profile_, [&](Ops& ops) { programs_->update_average(ops); });
 }
 
@@ -302,32 +360,15 @@ void Trainer::adapt_rays(const StepReport& report) {
                           TrainStep::ray_capacity(config_) - 1);
 }
 
-void Trainer::measure_gradient(StepReport& report) {
-  double before = 0, after = 0;
-  for (const Part part : kParts) {
-    const Array<float>& g = gradient(part);
-    const double squares = squares_of({g.data(), size_t(g.size())});
-    const bool clipped = config_.clip_norm > 0 && part != Part::table;
-    before += squares;
-    after += clipped ? std::min(squares, config_.clip_norm * config_.clip_norm) : squares;
-  }
-  report.gradient_norm = std::sqrt(before);
-  report.clipped_norm = std::sqrt(after);
-}
-
-/// Returns how many of the finest levels of the table do not learn at that share of the run.
-int64_t closed_levels_at(const Config& c, double progress) {
-  if (c.open_until <= 0 || progress >= c.open_until) return 0;
-  const int64_t first = std::min(c.open_first, c.levels);
-  return c.levels - first - int64_t(progress / c.open_until * double(c.levels - first));
-}
-
 StepReport Trainer::step(double progress) {
-  rotate_pictures();
+  pictures_.turn_to(step_, *memory_, programs_->views, profile_);
   memory_->set(programs_->closed_levels, closed_levels_at(config_, progress));
   if (step_ % config_.grid_every == 0) update_grid();
   StepReport report = shared_loss_and_gradient();
-  if (std::exchange(measures_gradient_, false)) measure_gradient(report);
+  if (std::exchange(measures_gradient_, false)) {
+    for (const Part part : kParts) memory_->pull(programs_->gradient[size_t(part)]);
+    learned_.measure_gradient(report);
+  }
   if (take_step(report)) optimize(progress);
   adapt_rays(report);
   report.step = ++step_;
@@ -335,36 +376,81 @@ StepReport Trainer::step(double progress) {
   return report;
 }
 
+// While all cells of the grid are updated, samples are everywhere and do not show the content of the scene.
+void Trainer::adapt_table() {
+  if (!adaptive_ || step_ % config_.table_every != 0) return;
+  memory_->pull();
+  const TableEntries entries = learned_.table_entries();
+  std::vector<int64_t>& sizes = learned_.model().sizes;
+  if (step_ <= config_.grid_warmup) {
+    adaptive_->note(entries, step_, sizes);
+    return;
+  }
+  TableChange change;
+  profile_.time("adaptive table", [&] { change = adaptive_->adapt(entries, step_, sizes); });
+  changes_ += change;
+  if (change.any()) memory_->push();
+}
+
+std::string Trainer::table_news() {
+  const TableChange c = std::exchange(changes_, {});
+  if (!c.any()) return "";
+  const Model& m = learned_.model();
+  return fmt::format(
+      "{} entries in use of room for {}: {} times a level grew, {} times one shrank, {} entries were reset",
+      m.entries_in_use(), m.table_entries(), c.grown, c.shrunk, c.recycled);
+}
+
+// Computes the next step's loss and leaves its gradient; returns the positions of its samples.
+std::vector<float> Trainer::positions_of_batch() {
+  memory_->pull();
+  Profile unused;
+  evaluate_batch(unused);
+  int32_t samples = 0;
+  memory_->read(&samples, programs_->begin.from(drawn_), sizeof samples);
+  std::vector<float> positions(size_t(3 * samples));
+  // Where ops are called with capacities, rows have their length.
+  const int64_t row = programs_->samples.now();
+  for (int64_t axis = 0; axis < 3; ++axis)
+    memory_->read(positions.data() + axis * samples, programs_->positions.from(axis * row),
+                  size_t(samples) * sizeof(float));
+  return positions;
+}
+
+std::vector<float> Trainer::batch_positions() {
+  std::vector<float> positions = positions_of_batch();
+  learned_.clear_gradients();
+  memory_->push();
+  return positions;
+}
+
+std::vector<LevelUse> Trainer::level_uses() {
+  if (share_.parts > 1) return {};
+  const std::vector<float> positions = positions_of_batch();
+  memory_->pull(programs_->gradient[size_t(Part::table)]);
+  std::vector<LevelUse> uses = learned_.level_uses(positions);
+  learned_.clear_gradients();
+  memory_->push();
+  return uses;
+}
+
 Model Trainer::averaged() const {
   memory_->pull();
-  Model copy(model_.config, model_.placement);
-  std::copy(model_.occupancy.begin(), model_.occupancy.end(), copy.occupancy.begin());
-  copy.sizes = model_.sizes;
-  for (const Part part : kParts) {
-    const Array<float>& average = averages_[size_t(part)];
-    const bool use = config_.ema > 0 && averaged_weight_ > 0;
-    const float scale = use ? float(1 / averaged_weight_) : 1.0F;
-    const Array<float>& from = use ? average : model_.of(part);
-    for (int64_t i = 0; i < from.size(); ++i) copy.of(part)[i] = scale * from[i];
-  }
-  return copy;
+  return learned_.averaged();
+}
+
+void Trainer::collect_state() {
+  if (!share_.collect) return;
+  memory_->pull();
+  learned_.collect(shared_);
+  if (!memory_->backend().in_host_memory) memory_->push();
 }
 
 std::vector<TensorView> Trainer::state() const {
-  std::vector<TensorView> list = model_.tensors();
-  for (const Part part : kParts) {
-    for (const TensorView& t : moment_tensors(tensor_name(part), moments_[size_t(part)])) list.push_back(t);
-    const Array<float>& average = averages_[size_t(part)];
-    if (config_.ema > 0)
-      list.push_back({std::string("optimizer.") + tensor_name(part) + ".average",
-                      "F32",
-                      {average.size()},
-                      average.data()});
-  }
+  std::vector<TensorView> list = learned_.state();
   if (adaptive_)
     for (const TensorView& t : adaptive_->state()) list.push_back(t);
-  if (errors_)
-    for (const TensorView& t : errors_->state()) list.push_back(t);
+  for (const TensorView& t : errors_.state()) list.push_back(t);
   auto& occupancy = const_cast<Occupancy&>(occupancy_);
   list.push_back(
       {"occupancy.values", "F32", {int64_t(occupancy.values().size())}, occupancy.values().data()});
@@ -373,10 +459,10 @@ std::vector<TensorView> Trainer::state() const {
 
 void Trainer::save(const std::filesystem::path& file, const std::map<std::string, std::string>& extra) const {
   memory_->pull();
-  std::map<std::string, std::string> metadata = model_.metadata();
+  std::map<std::string, std::string> metadata = learned_.model().metadata();
   metadata.insert(extra.begin(), extra.end());
   nlohmann::json trainer = {
-      {"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"averaged", averaged_weight_}};
+      {"step", step_}, {"seed", seed_}, {"rays", rays_next_}, {"averaged", learned_.averaged_weight()}};
   if (loss_scale_) trainer["loss_scale"] = to_json(loss_scale_->state());
   metadata["trainer"] = trainer.dump();
   save_tensors(file, state(), metadata);
@@ -400,17 +486,14 @@ void Trainer::restore(const TensorFile& file) {
   if (loss_scale_ && saved.contains("loss_scale"))
     loss_scale_->restore(loss_scale_state_from(saved.at("loss_scale"), where + ", its loss scale"));
   for (const TensorView& t : state()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
-  for (const OptimizerState& m : moments_) m.require_plausible(step, where);
-  model_.require_plausible_sizes(where);
+  learned_.restore(step, averaged, where);
   seed_ = seed;
-  averaged_weight_ = averaged;
   step_ = step;
   rays_next_ = std::min(rays, TrainStep::ray_capacity(config_) - 1);
   forget_gradients();  // a step that was not finite leaves some
   memory_->push();
-  const auto occupied = int32_t(Occupancy::occupied(model_.occupancy));
-  memory_->write(programs_->occupied, &occupied, sizeof occupied);
-  draw_pixels_again();
+  write_occupied();
+  errors_.draw_restored(step_, seed_, runner());
 }
 
 }  // namespace klab

@@ -11,15 +11,15 @@
 
 #include "harness/program/run_ops.h"
 #include "labs/radiance/field/occupancy.h"
-#include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/adaptive_table.h"
 #include "labs/radiance/train/batch_share.h"
-#include "labs/radiance/train/error_map.h"
+#include "labs/radiance/train/error_lists.h"
 #include "labs/radiance/train/field_trainer.h"
+#include "labs/radiance/train/learned_model.h"
 #include "labs/radiance/train/picture_pool.h"
+#include "labs/radiance/train/picture_turns.h"
 #include "labs/radiance/train/shared_batch.h"
 #include "labs/radiance/train/train_step.h"
-#include "labs/radiance/train/views.h"
 
 namespace klab {
 
@@ -28,10 +28,6 @@ namespace klab {
 std::vector<PlannedCall> training_calls(const Config& config, int cascades, const StepFormats& formats = {},
                                         int64_t stretch = kAdamStretch);
 std::vector<PlannedCall> picture_calls(const Config& config, int cascades, Storage precision = Storage::f32);
-
-/// Returns the map for drawing pixels, if the config asks for one; it lies in the host's memory. Throws std::runtime_error if
-/// pictures take turns.
-std::optional<ErrorMap> error_map_of(const Config& config, const Scene& scene, const PicturePool* pool);
 
 class Trainer : public FieldTrainer {
  public:
@@ -58,11 +54,6 @@ class Trainer : public FieldTrainer {
   /// and samples.
   StepReport shared_loss_and_gradient();
   Array<float>& gradient(Part part);
-
-  /// Steps from one turn of the pool's pictures to the next.
-  static constexpr int64_t kTurnEvery = 8;
-  /// Turns whose pictures a backend with memory of its own may have in advance.
-  static constexpr int64_t kTurnsLoaded = 2;
 
   void resize_batch(int64_t samples) override;
   int64_t batch_samples() const override { return config_.batch_samples * share_.parts; }
@@ -119,30 +110,22 @@ class Trainer : public FieldTrainer {
 
  private:
   void build();
-  void tie_memory();
-  void load_views();
-  void rotate_pictures();
-  void load_ahead(const ViewLoader& views);
+  void allocate();
+  void write_occupied();
+  ProgramRunner runner() { return {*memory_, *ops_, plan_, profile_}; }
   StepPart step_part() const;
-  void share_grid();
+  ViewData view_data() const;
   StepNumbers numbers() const;
   void update_grid();
-  void adapt_table();
-  std::vector<float> evaluate_batch();
-  void clear_gradients();
-  ViewData view_data() const;
-  void run_loss(Profile& profile);
-  void draw_lists(int64_t turn, bool again);
-  void draw_pixels();
-  void draw_pixels_again();
-  void learn_errors();
-  TableEntries table_entries();
+  void share_grid();
+  StepNumbers evaluate_batch(Profile& profile);
+  std::vector<float> positions_of_batch();
   void optimize(double progress);
   std::string not_finite(const StepNumbers& after) const;
-  void measure_gradient(StepReport& report);
   bool take_step(const StepReport& report);
   void forget_gradients();
   void adapt_rays(const StepReport& report);
+  void adapt_table();
   std::vector<TensorView> state() const;
 
   const Scene& scene_;
@@ -150,24 +133,20 @@ class Trainer : public FieldTrainer {
   Plan plan_;
   uint64_t seed_;
   StepSizes sizes_;
-  PicturePool* pool_;
-  int64_t turns_loaded_ = 0;  // turns of the pool whose pictures the backend has or is loading
+  PictureTurns pictures_;
   Backend backend_;
   BatchShare share_;
   StepFormats formats_;
   std::optional<LossScale> loss_scale_;
   Lost lost_;  // gradients lost by rounding
   mutable Profile profile_;
-  Model model_;
+  LearnedModel learned_;
   Occupancy occupancy_;
   double unseen_ = 0;
-  std::array<OptimizerState, 3> moments_;  // by Part
-  std::array<Array<float>, 3> averages_;   // by Part; empty without averaging
-  SharedBatch shared_;                     // by Part
+  SharedBatch shared_;  // by Part
   std::optional<AdaptiveTable> adaptive_;
-  std::optional<ErrorMap> errors_;
-  int64_t pixels_drawn_ = -1;  // the turn of the error map's lists
-  TableChange changes_;        // since the last table_news()
+  ErrorLists errors_;
+  TableChange changes_;  // since the last table_news()
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<TrainStep> programs_;
   std::unique_ptr<RunOps> ops_;
@@ -177,7 +156,6 @@ class Trainer : public FieldTrainer {
   bool colored_ = false;           // the batch has its colors
   int64_t part_ = 0;               // part of the batch whose rays are drawn next
   double rate_ = 0;
-  double averaged_weight_ = 0;  // sum of the average's weights, for debiasing
 };
 
 }  // namespace klab

@@ -3,14 +3,28 @@
 #include <fmt/format.h>
 
 #include "harness/program/measure_ops.h"
+#include "harness/program/op_names.h"
 #include "labs/radiance/field/config.h"
 #include "labs/radiance/field/optimizer.h"
+#include "reference/adam/adam.h"
 #include "reference/all_finite/all_finite.h"
+#include "reference/axpy/axpy.h"
 #include "reference/composite_bwd/composite_bwd.h"
+#include "reference/composite_fwd/composite_fwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
+#include "reference/draw_rays/draw_rays.h"
+#include "reference/pixel_loss_bwd/pixel_loss_bwd.h"
+#include "reference/pixel_loss_fwd/pixel_loss_fwd.h"
+#include "reference/place_samples/place_samples.h"
+#include "reference/ray_weights/ray_weights.h"
+#include "reference/sample_begin/sample_begin.h"
+#include "reference/spread_samples/spread_samples.h"
+#include "reference/visible_limit/visible_limit.h"
 #include "reference/voxel_march/voxel_march.h"
 #include "reference/voxel_sh_bwd/voxel_sh_bwd.h"
+#include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
 #include "reference/voxel_sh_narrow_fwd/voxel_sh_narrow_fwd.h"
+#include "reference/weighted_sum/weighted_sum.h"
 
 namespace klab {
 
@@ -176,13 +190,12 @@ namespace {
 
 const PlannedProgramRegistrar program({
     .name = "the trainer of voxels",
-    .ops = with_ops_of_terms({"draw_rays", "voxel_march", "sample_begin", "place_samples", "voxel_sh_fwd",
-                              "visible_limit", "ray_weights", "spread_samples", "composite_fwd",
-                              "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd", "composite_loss_bwd",
-                              "weighted_sum", "all_finite", "voxel_sh_bwd", "adam", "axpy",
-                              "voxel_sh_narrow_fwd"}),
-    .fused = "composite_loss_bwd",
-    .parts = {"composite_fwd", "pixel_loss_fwd", "pixel_loss_bwd", "composite_bwd"},
+    .ops = with_ops_of_terms(
+        op_names<DrawRays, VoxelMarch, SampleBegin, PlaceSamples, VoxelShFwd, VisibleLimit, RayWeights,
+                 SpreadSamples, CompositeFwd, PixelLossFwd, PixelLossBwd, CompositeBwd, CompositeLossBwd,
+                 WeightedSum, AllFinite, VoxelShBwd, Adam, Axpy, VoxelShNarrowFwd>()),
+    .fused = std::string(CompositeLossBwd::name),
+    .parts = op_names<CompositeFwd, PixelLossFwd, PixelLossBwd, CompositeBwd>(),
 });
 
 /// Returns the typical rows after pruning of the finest grid, for a scene with surfaces: some cells on each

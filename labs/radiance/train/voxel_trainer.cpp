@@ -166,7 +166,7 @@ StepReport VoxelTrainer::loss_and_gradient() {
   memory_->read(&n, t.numbers, sizeof n);
   drawn_ = n.rays;
   whole_ = n.whole;
-  colored_ = !fused() || !VoxelStep::fusable(config_);
+  colored_ = !fuses_loss(plan_) || !VoxelStep::fusable(config_);
   if (!std::isfinite(n.loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   const char* const names[] = {"density", "color"};
   for (size_t k = 0; k < 2; ++k)

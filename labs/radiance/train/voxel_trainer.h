@@ -52,7 +52,6 @@ class VoxelTrainer : public FieldTrainer {
   bool change(int64_t factor);  // whether it was made
   StepNumbers numbers() const;
   void optimize(double progress);
-  bool fused() const { return plan_.contains("composite_loss_bwd"); }
 
   const Scene& scene_;
   VoxelConfig config_;
