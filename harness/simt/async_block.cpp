@@ -58,7 +58,7 @@ void store(const CopyInFlight& c) {
 
 }  // namespace
 
-AsyncBlock::AsyncBlock(Executor& executor)
+AsyncBlock::AsyncBlock(BlockRunner& executor)
     : groups(executor),
       executor_(executor),
       rank_(executor.cluster != nullptr ? executor.cluster->rank() : 0),
@@ -156,7 +156,7 @@ std::string AsyncBlock::state_of(const Mbarrier& b) const {
 }
 
 void AsyncBlock::note(Note what, const Mbarrier& b, uint32_t phase, size_t bytes, int line) const {
-  const Executor& e = executor_;
+  const BlockRunner& e = executor_;
   if (e.trace == nullptr || !e.trace->is_recorded()) return;
   const auto off = size_t(b.at - e.static_shared);
   const Module* const module = off < e.static_shared_bytes ? module_at(e.launch->kernel) : nullptr;

@@ -15,7 +15,7 @@
 
 #include "harness/simt/async_api.h"
 #include "harness/simt/async_order.h"
-#include "harness/simt/executor.h"
+#include "harness/simt/block_runner.h"
 #include "harness/simt/tensor_map.h"
 #include "harness/simt/wgmma.h"
 
@@ -65,7 +65,7 @@ struct WaitedPhase {
 
 class AsyncBlock {
  public:
-  explicit AsyncBlock(Executor& executor);
+  explicit AsyncBlock(BlockRunner& executor);
 
   /// Returns whether the 8 bytes are those of an initialized barrier.
   static bool is_barrier(uint64_t word) { return word >> 32 == kWord >> 32; }
@@ -146,7 +146,7 @@ class AsyncBlock {
     int line;
   };
 
-  Executor& executor_;
+  BlockRunner& executor_;
   unsigned rank_;                      // in its cluster
   std::map<const char*, Tile> tiles_;  // by their begin: boxes that copies have written
   std::map<const void*, std::unique_ptr<Mbarrier>> mbarriers_;

@@ -1,10 +1,9 @@
 #include "harness/simt/executor.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "harness/simt/async_block.h"
 #include "harness/simt/cluster.h"
@@ -15,265 +14,12 @@
 
 namespace klab::simt {
 
-namespace ctx = boost::context::detail;
-
 constinit thread_local Executor* running = nullptr;
 BlockDone block_done = nullptr;
-CannotRun cannot_run = nullptr;
-
-extern "C" {
-constinit thread_local unsigned klab_thread_idx[3] = {}, klab_block_idx[3] = {}, klab_block_dim[3] = {},
-                                klab_grid_dim[3] = {};
-}
-
-namespace {
-
-constexpr size_t kStack = kStackOfThread;
-constexpr size_t kStackGuard = 4096;
-constexpr size_t kMostGuards = 12000;
-
-}  // namespace
 
 Executor& executor() {
   thread_local Executor one;
   return one;
-}
-
-Executor::Executor() : lanes_(1024), order_(1024) {}
-
-Executor::~Executor() {
-  for (auto& f : fibers_) munmap(f->stack - kStackGuard, kStack + kStackGuard);
-}
-
-Fiber* Executor::idle_fiber() {
-  if (idle_.empty()) {
-    auto f = std::make_unique<Fiber>();
-    void* p = mmap(nullptr, kStack + kStackGuard, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (p == MAP_FAILED) throw Error("cudaErrorMemoryAllocation", "no memory for the stack of a thread");
-    // A guard page makes a stack overflow fault. Only the first stacks get one, since the system limits the
-    // number of mappings in a process.
-    static std::atomic<size_t> guards{0};
-    if (guards++ < kMostGuards) mprotect(p, kStackGuard, PROT_NONE);
-    f->stack = static_cast<char*>(p) + kStackGuard;
-    // Offset the tops of the stacks within a page, so that they do not compete for one cache set.
-    const size_t top = kStack - (fibers_.size() * 576) % kStackGuard / 64 * 64;
-    f->at = ctx::make_fcontext(f->stack + top, top, fiber_main);
-    idle_.push_back(f.get());
-    fibers_.push_back(std::move(f));
-  }
-  Fiber* f = idle_.back();
-  idle_.pop_back();
-  return f;
-}
-
-/// Makes all fibers idle again. After an aborted launch they are suspended in threads that will never be
-/// resumed.
-void Executor::reset_fibers() {
-  idle_.clear();
-  for (size_t i = 0; i < fibers_.size(); ++i) {
-    const size_t top = kStack - (i * 576) % kStackGuard / 64 * 64;
-    fibers_[i]->at = ctx::make_fcontext(fibers_[i]->stack + top, top, fiber_main);
-    idle_.push_back(fibers_[i].get());
-  }
-}
-
-void Executor::fiber_main(ctx::transfer_t from) {
-  auto* self = static_cast<Executor*>(from.data);
-  self->scheduler_ = from.fctx;
-  for (;;) {
-    Fiber* fiber = self->lane->fiber;
-    do {
-      self->launch->call(self->launch->kernel, self->launch->parameters);
-      Lane* ended = self->lane;
-      ended->state = State::done;
-      if (self->cluster != nullptr) self->cluster->thread_ended(*ended);
-      self->progress_ = self->steps_;
-      ended->fiber = nullptr;
-      self->lane = self->next_fresh(ended->warp);
-      if (self->lane != nullptr) {
-        self->go_on_with(self->lane);
-        self->lane->runs_on(fiber);
-      }
-    } while (self->lane != nullptr);
-    self->idle_.push_back(fiber);
-    const auto back = ctx::jump_fcontext(self->scheduler_, fiber);
-    self->scheduler_ = back.fctx;
-  }
-}
-
-Lane* Executor::next_fresh(unsigned warp) {
-  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
-  while (fresh_from_ < count) {
-    Lane& next = lanes_[first + order_[first + fresh_from_++]];
-    if (next.state == State::fresh) {
-      next.state = State::ready;
-      return &next;
-    }
-  }
-  return nullptr;
-}
-
-/// Runs a lane until it waits, or until it ends and its warp has no fresh lane left.
-void Executor::resume(Lane& next) {
-  go_on_with(&next);
-  ++resumed_;
-  if (next.fiber == nullptr) next.runs_on(idle_fiber());
-  const auto back = ctx::jump_fcontext(next.fiber->at, this);
-  // May be another fiber than the one entered: a lane that waits switches directly to the next.
-  if (back.data != nullptr) static_cast<Fiber*>(back.data)->at = back.fctx;
-  lane = nullptr;
-  if (aborted_) throw Error("", "");
-}
-
-/// Returns the next suspended lane in the running warp's turn that is ready.
-Lane* Executor::next_ready() {
-  while (++scan_ < scan_end_) {
-    Lane& next = lanes_[scan_first_ + order_[scan_first_ + scan_]];
-    if (next.state == State::ready) return &next;
-  }
-  return nullptr;
-}
-
-void Executor::suspend() {
-  Lane* const me = lane;
-  ctx::transfer_t back;
-  if (Lane* const next = next_ready(); next != nullptr) {
-    go_on_with(next);
-    ++resumed_;
-    back = ctx::jump_fcontext(next->fiber->at, me->fiber);
-  } else {
-    back = ctx::jump_fcontext(scheduler_, me->fiber);
-  }
-  if (back.data == this)
-    scheduler_ = back.fctx;
-  else
-    static_cast<Fiber*>(back.data)->at = back.fctx;
-  lane = me;
-}
-
-void Executor::shuffle_lanes(unsigned warp) {
-  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
-  const uint64_t random = mixed(options_.seed * 1000003 + block_number * 64 + warp);
-  // An odd step visits every lane of a full warp once.
-  const unsigned begin = unsigned(random & 31), step = unsigned(random >> 8 & 31) | 1;
-  unsigned n = 0;
-  for (unsigned i = 0; i < 32; ++i) {
-    const unsigned index = (begin + i * step) & 31;
-    if (index < count) order_[first + n++] = uint8_t(index);
-  }
-}
-
-bool Executor::run_warp(unsigned warp) {
-  const unsigned first = warp * 32, count = std::min(32u, threads_ - first);
-  bool moved = false;
-  for (;;) {
-    fresh_from_ = scan_end_ = 0;
-    yielded_ = false;
-    bool any = false;
-    while (Lane* fresh = next_fresh(warp)) {
-      resume(*fresh);
-      any = true;
-    }
-    scan_first_ = first;
-    scan_end_ = count;
-    for (scan_ = 0; scan_ < count; ++scan_) {
-      Lane& next = lanes_[first + order_[first + scan_]];
-      if (next.state != State::ready) continue;
-      resume(next);
-      any = true;
-    }
-    scan_end_ = 0;
-    moved = moved || any;
-    if (in_meetings_[warp] > 0 && hold_meetings(warp)) {
-      moved = true;
-      continue;
-    }
-    bool ready = false;
-    for (unsigned i = 0; i < count && yielded_; ++i) ready = ready || lanes_[first + i].state == State::ready;
-    if (!ready) break;
-    // Some lanes yielded: let other warps go first.
-    if (trace != nullptr) trace->segment_full(warp);
-    return true;
-  }
-  if (trace != nullptr && moved) trace->segment_ended(warp);
-  return moved;
-}
-
-void Executor::begin_block() {
-  for (unsigned t = 0; t < threads_; ++t) {
-    Lane& l = lanes_[t];
-    l.state = State::fresh;
-    l.fiber = nullptr;
-    l.steps = 0;
-    l.fenced_at = 0;
-    l.spins = 0;
-    l.spin_at = nullptr;
-    l.fenced = false;
-    l.waited_for_launch = false;
-    l.plain_reads = {};
-    l.frames.clear();
-    l.copies.clear();
-    l.groups.clear();
-  }
-  steps_ = 0;
-  progress_ = 0;
-  resumed_ = 0;
-  turns_waited_ = 0;
-  in_meetings_.fill(0);
-  async_.reset();
-  turn_ = kTurn;
-  for (unsigned w = 0; w < warps(); ++w) shuffle_lanes(w);
-  if (trace != nullptr) trace->block_begins();
-}
-
-bool Executor::run_block() {
-  const unsigned from = unsigned(mixed(options_.seed + block_number) % std::max(1U, warps()));
-  constexpr unsigned kRoundsInCluster = 8;  // before other blocks go on, if threads yield
-  unsigned rounds = 0;
-  for (;;) {
-    bool moved = false, yielded = false;
-    for (unsigned w = 0; w < warps(); ++w) {
-      moved = run_warp((w + from) % warps()) || moved;
-      yielded = yielded || yielded_;
-    }
-    if (cluster != nullptr) cluster->moved = cluster->moved || moved;
-    if (release_barrier()) continue;
-    unsigned done = 0;
-    for (unsigned t = 0; t < threads_; ++t) done += lanes_[t].state == State::done;
-    if (done == threads_) break;
-    if (cluster != nullptr && moved && yielded && ++rounds >= kRoundsInCluster) return false;
-    if (moved) continue;
-    if (async_ != nullptr && async_->advance(cluster == nullptr || cluster->may_time_out)) continue;
-    if (all_at_grid()) return false;
-    if (cluster != nullptr) return false;
-    stuck();
-  }
-  if (cluster != nullptr && trace != nullptr) trace->check_uses_by_peers();
-  if (async_ != nullptr) async_->block_ended();
-  if (trace != nullptr) trace->block_ended();
-  return true;
-}
-
-void Executor::take_block(uint64_t b) {
-  block[0] = unsigned(b % grid_dim[0]);
-  block[1] = unsigned(b / grid_dim[0] % grid_dim[1]);
-  block[2] = unsigned(b / grid_dim[0] / grid_dim[1]);
-  block_number = b;
-  std::copy(std::begin(block), std::end(block), klab_block_idx);
-}
-
-AsyncBlock& Executor::async() {
-  if (async_ == nullptr) async_ = std::make_unique<AsyncBlock>(*this);
-  return *async_;
-}
-
-bool Executor::is_shared(const void* p, size_t bytes) const {
-  const auto* c = static_cast<const char*>(p);
-  const auto within = [=](const char* from, size_t size) {
-    return size_t(c - from) < size && size - size_t(c - from) >= bytes;
-  };
-  return within(dynamic_shared, launch->shared_bytes) || within(static_shared, static_shared_bytes);
 }
 
 void Executor::attach(const Launch& what) {
@@ -294,15 +40,7 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
   std::copy(what.block, what.block + 3, klab_block_dim);
   std::copy(what.grid, what.grid + 3, klab_grid_dim);
   threads_ = what.block[0] * what.block[1] * what.block[2];
-  for (unsigned t = 0; t < threads_; ++t) {
-    Lane& l = lanes_[t];
-    l.thread = t;
-    l.x = t % what.block[0];
-    l.y = t / what.block[0] % what.block[1];
-    l.z = t / what.block[0] / what.block[1];
-    l.warp = t / 32;
-    l.lane = t % 32;
-  }
+  number_lanes();
   if (arena != nullptr) {
     dynamic_shared = arena;
   } else {
@@ -319,12 +57,6 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
   running = this;
 }
 
-uint64_t Executor::work_of_block() const {
-  constexpr uint64_t kThread = 4, kResume = 8;  // approximate, in steps
-  return steps_ + kThread * threads_ + kResume * resumed_;
-}
-
-/// Runs all blocks sequentially.
 void Executor::run_alone(Session& session, Trace* with) {
   const BlockOrder order{uint64_t{grid_dim[0]} * grid_dim[1] * grid_dim[2], options_.seed,
                          is_of_library(launch->kernel)};
@@ -383,6 +115,256 @@ void Executor::run(const Launch& what, const std::string& kernel, const Options&
   }
   running = nullptr;
   trace = with;
+}
+
+void Executor::run_one_of(GridRun& g, BlockResult& result) {
+  take_block(g.order[turn]);
+  its_turn = false;
+  divergence_told_ = false;
+  findings_ = &result.findings;
+  try {
+    begin_block();
+    run_block();
+    result.work = work_of_block();
+  } catch (const Error&) {
+    lane = nullptr;
+    reset_fibers();
+    result.work = steps_;
+    if (aborted_ && !given_up_) {
+      result.fatal = fatal_;
+      add(fatal_);
+    }
+    if (!aborted_) result.error = std::current_exception();
+    if (trace != nullptr) trace->block_abandoned();
+    aborted_ = given_up_ = false;
+  }
+  if (trace != nullptr) trace->deliver(result);
+  findings_ = nullptr;
+}
+
+void Executor::work_on(GridRun& g) {
+  Trace* const with = g.traced ? &trace_of_thread() : nullptr;
+  watching = g.traced;
+  attach(g.launch);
+  prepare(g.launch, g.kernel, g.session.options(), with);
+  grid = &g;
+  if (with != nullptr) with->joins(*this, g);
+  for (GridRun::Turn next; g.take(next, with != nullptr ? with->edges_known() : 0);) {
+    trace = next.watched ? with : nullptr;
+    turn = next.number;
+    if (with != nullptr) with->learn(next.news, next.edges);
+    BlockResult result{.turn = turn, .watched = next.watched};
+    run_one_of(g, result);
+    g.ended(std::move(result));
+  }
+  if (with != nullptr) with->leaves();
+  running = nullptr;
+  grid = nullptr;
+  its_turn = true;
+  trace = nullptr;
+}
+
+struct Executor::Parked {
+  bool ended = false;
+  uint64_t number = 0;
+  std::vector<Lane> lanes;
+  std::vector<uint8_t> order;
+  std::vector<char> fixed, dynamic;  // shared memory
+  std::unique_ptr<AsyncBlock> async;
+  Trace::ParkedBlock trace;
+};
+
+void Executor::park(Parked& to) {
+  to.number = block_number;
+  // Threads keep their addresses, because waiting code refers to them.
+  to.lanes.assign(std::make_move_iterator(lanes_.begin()),
+                  std::make_move_iterator(lanes_.begin() + threads_));
+  to.order = order_;
+  if (static_shared != nullptr) to.fixed.assign(static_shared, static_shared + static_shared_bytes);
+  if (launch->shared_bytes > 0) to.dynamic.assign(dynamic_shared, dynamic_shared + launch->shared_bytes);
+  to.async = std::move(async_);
+  if (trace != nullptr) to.trace = trace->park();
+}
+
+void Executor::unpark(Parked& from) {
+  take_block(from.number);
+  std::move(from.lanes.begin(), from.lanes.end(), lanes_.begin());
+  order_ = from.order;
+  async_ = std::move(from.async);
+  for (unsigned t = 0; t < threads_; ++t)
+    if (lanes_[t].state == State::at_grid) lanes_[t].state = State::ready;
+  if (trace != nullptr) trace->unpark(std::move(from.trace));
+  if (!from.fixed.empty()) std::memcpy(static_shared, from.fixed.data(), from.fixed.size());
+  if (!from.dynamic.empty()) std::memcpy(dynamic_shared, from.dynamic.data(), from.dynamic.size());
+  progress_ = steps_;
+}
+
+void Executor::run_cooperative(const std::vector<uint64_t>& blocks) {
+  std::vector<Parked> all(blocks.size());
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    take_block(blocks[k]);
+    begin_block();
+    all[k].ended = run_block();
+    if (!all[k].ended) park(all[k]);
+  }
+  for (;;) {
+    const auto left = std::ranges::count(all, false, &Parked::ended);
+    if (left == 0) return;
+    if (size_t(left) < all.size()) {
+      const auto first = std::ranges::find(all, false, &Parked::ended);
+      take_block(first->number);
+      const auto waits = std::ranges::find(first->lanes, State::at_grid, &Lane::state);
+      report({.kind = Kind::barrier_divergence,
+              .file = waits->file,
+              .line = waits->line,
+              .text = std::to_string(left) + " blocks wait for the grid, " +
+                      std::to_string(all.size() - size_t(left)) + " have ended without reaching it"},
+             &*waits);
+    }
+    if (trace != nullptr) trace->grid_synchronized();
+    for (Parked& one : all) {
+      if (one.ended) continue;
+      unpark(one);
+      one.ended = run_block();
+      if (!one.ended) park(one);
+    }
+  }
+}
+
+void Executor::set_aside(ClusterBlock& to) {
+  Cluster& c = *cluster;
+  // Threads keep their addresses, because waiting code refers to them.
+  std::move(lanes_.begin(), lanes_.begin() + threads_, to.lanes.begin());
+  to.order = order_;
+  for (size_t k = 0; k < c.ranges_.size(); ++k)
+    std::memcpy(to.kept[k], c.ranges_[k].live, c.ranges_[k].bytes);
+  to.async = std::move(async_);
+  to.steps = steps_;
+  to.progress = progress_;
+  to.resumed = resumed_;
+  to.turn_ends = turn_;
+  to.in_meetings = in_meetings_;
+  to.vote = vote_;
+  to.divergence_told = divergence_told_;
+}
+
+void Executor::take_up(unsigned rank) {
+  Cluster& c = *cluster;
+  ClusterBlock& from = c.blocks_[rank];
+  c.rank_ = rank;
+  turn = from.turn;
+  trace = from.trace;
+  findings_ = &from.result.findings;
+  take_block(grid->order[turn]);
+  if (!std::exchange(from.begun, true)) {
+    number_lanes();
+    divergence_told_ = false;
+    begin_block();
+    return;
+  }
+  std::move(from.lanes.begin(), from.lanes.end(), lanes_.begin());
+  order_ = from.order;
+  for (size_t k = 0; k < c.ranges_.size(); ++k)
+    std::memcpy(c.ranges_[k].live, from.kept[k], c.ranges_[k].bytes);
+  async_ = std::move(from.async);
+  steps_ = from.steps;
+  progress_ = from.progress;
+  resumed_ = from.resumed;
+  turn_ = from.turn_ends;
+  turns_waited_ = 0;
+  in_meetings_ = from.in_meetings;
+  vote_ = from.vote;
+  divergence_told_ = from.divergence_told;
+}
+
+void Executor::run_cluster() {
+  Cluster& c = *cluster;
+  const unsigned blocks = c.blocks(), first = unsigned(mixed(options_.seed + c.blocks_[0].turn) % blocks);
+  for (unsigned ended = 0; ended < blocks;) {
+    c.moved = false;
+    for (unsigned k = 0; k < blocks; ++k) {
+      ClusterBlock& one = c.blocks_[(first + k) % blocks];
+      if (one.ended) continue;
+      take_up((first + k) % blocks);
+      one.ended = run_block();
+      ended += one.ended;
+      c.moved = c.moved || one.ended;
+      if (one.ended) one.result.work = work_of_block();
+      set_aside(one);
+    }
+    if (!c.moved && c.may_time_out) {
+      take_up(c.rank_of_cause());
+      stuck();
+    }
+    c.may_time_out = !c.moved;
+  }
+}
+
+void Executor::work_on_clusters(GridRun& g) {
+  attach(g.launch);
+  watching = g.traced;
+  prepare(g.launch, g.kernel, g.session.options(), nullptr);
+  grid = &g;
+  std::vector<Trace*> traces;
+  const unsigned size = g.order.cluster_blocks();
+  const struct Leave {
+    Executor& e;
+    std::vector<Trace*>& traces;
+    ~Leave() {
+      for (Trace* t : traces) t->leaves();
+      e.running_no_more();
+    }
+  } leave{*this, traces};
+  for (unsigned rank = 0; g.traced && rank < size; ++rank) {
+    traces.push_back(&trace_of_rank(rank));
+    traces.back()->joins(*this, g);
+  }
+  its_turn = true;
+  std::vector<GridRun::Turn> turns;
+  while (g.take_cluster(turns, traces.empty() ? 0 : traces[0]->edges_known())) {
+    const bool watched = turns[0].watched && !traces.empty();
+    Cluster one(*this, g.order.cluster_size(), watched);
+    cluster = &one;
+    for (unsigned rank = 0; rank < size; ++rank) {
+      one.blocks_[rank].turn = turns[rank].number;
+      one.blocks_[rank].result.turn = turns[rank].number;
+      one.blocks_[rank].result.watched = watched;
+      if (traces.empty()) continue;
+      traces[rank]->learn(turns[rank].news, turns[rank].edges);
+      traces[rank]->joins_cluster(&one, rank);
+    }
+    BlockResult& last = one.blocks_[size - 1].result;
+    try {
+      run_cluster();
+    } catch (const Error&) {
+      lane = nullptr;
+      reset_fibers();
+      if (aborted_)
+        last.fatal = fatal_;
+      else
+        last.error = std::current_exception();
+      if (aborted_) add(fatal_);
+      aborted_ = false;
+      if (trace != nullptr) trace->block_abandoned();
+    }
+    for (ClusterBlock& each : one.blocks_) {
+      if (watched && each.begun) each.trace->deliver(each.result);
+      g.ended(std::move(each.result));
+    }
+    findings_ = nullptr;
+    async_.reset();
+    cluster = nullptr;
+    for (unsigned rank = 0; rank < traces.size(); ++rank) traces[rank]->joins_cluster(nullptr, rank);
+  }
+}
+
+void Executor::running_no_more() {
+  running = nullptr;
+  grid = nullptr;
+  cluster = nullptr;
+  its_turn = true;
+  trace = nullptr;
+  findings_ = nullptr;
 }
 
 }  // namespace klab::simt

@@ -69,6 +69,15 @@ bool is_watched(uint64_t n, double share) {
   return share >= 1 || n == 0 || uint64_t(double(n) * share) != uint64_t(double(n - 1) * share);
 }
 
+void Releases::One::widen(size_t from, size_t to) {
+  if (until.empty()) first = from;
+  if (from < first) {
+    until.insert(until.begin(), first - from, 0);
+    first = from;
+  }
+  if (to > first + until.size()) until.resize(to - first, 0);
+}
+
 GridRun::GridRun(const Launch& l, std::string name, Session& s, Profile* profile)
     : launch(l),
       kernel(std::move(name)),

@@ -251,6 +251,8 @@ int barrier(Vote vote, int predicate, const char* file, int line) {
   return running->wait_at_barrier(vote, predicate, file, line);
 }
 
+void grid_barrier(const char* file, int line) { running->wait_for_grid(file, line); }
+
 void meet(Meeting what, unsigned mask, void* slot, void (*act)(void* const*, unsigned), const char* name,
           const char* file, int line) {
   running->wait_for_lanes(what, mask, slot, act, name, file, line);

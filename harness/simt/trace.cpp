@@ -1,168 +1,101 @@
 #include "harness/simt/trace.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <memory>
+#include <utility>
 
+#include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/recording.h"
 
 namespace klab::simt {
-namespace {
-
-std::atomic<uint32_t> last_interval{1};
-
-}  // namespace
-
-uint32_t Trace::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
-
-const InStreams* in_streams = nullptr;
 
 Trace& trace_of_thread() {
   thread_local Trace one;
   return one;
 }
 
-void SharedShadow::attach(char* begin, size_t bytes) {
-  if (begin == begin_ && bytes == bytes_) return;
-  forget();
-  begin_ = begin;
-  bytes_ = bytes;
-  cells_.assign((bytes + 3) / 4 + 1, Cell{});
-}
-
-void SharedShadow::forget() {
-  for (const uint32_t word : touched_) {
-    cells_[word] = Cell{};
-    std::memset(begin_ + size_t(word) * 4, 0xFF, std::min<size_t>(4, bytes_ - size_t(word) * 4));
-  }
-  touched_.clear();
+Trace& trace_of_rank(unsigned rank) {
+  thread_local std::vector<std::unique_ptr<Trace>> traces;
+  while (traces.size() <= rank) traces.push_back(std::make_unique<Trace>());
+  return *traces[rank];
 }
 
 void Trace::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
-  grid_ = nullptr;
   cluster_ = nullptr;
-  begins(executor, session, profile, launch);
+  TraceAgents::launch_begins(executor, session, profile, launch, nullptr);
   interval_ = next_interval();
   launch_is_behind(interval_);
-  split_global_.forget();
-}
-
-void Trace::begins(Executor& executor, Session& session, Profile* profile, const Launch& launch) {
-  executor_ = &executor;
-  session_ = &session;
-  profile_ = profile;
-  split_shared_.forget();
-  block_firsts_.clear();
-  block_numbers_.clear();
-  released_.clear();
-  released_threads_.clear();
-  is_hint_.clear();
-  known_sites_.fill({});
-  parameters_ = static_cast<const char*>(launch.parameters);
-  parameter_bytes_ = launch.parameter_bytes;
-  static_.attach(executor.static_shared, executor.static_shared_bytes);
-  variables_ = shared_variables_of(launch.kernel);
-  variable_of_.assign(executor.static_shared_bytes / 4 + 1, 0);
-  for (size_t k = 0; k < variables_.size(); ++k)
-    for (size_t b = variables_[k].offset; b < variables_[k].offset + variables_[k].bytes; b += 4)
-      if (b / 4 < variable_of_.size()) variable_of_[b / 4] = uint16_t(k + 1);
-  barriers_ = 0;
-  doubt_.p = nullptr;
-  contained_.undo();
-  bad_index_.lane = nullptr;
-  unsettled_ = false;
-  counting_ = session.options().counts;
-  recording_ = counting_ ? Recording::current() : nullptr;
-  flow_ = {};
-  known_flow_ = {};
-  blocks_begun_ = 0;
-  compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
-                          profile, &flow_);
 }
 
 void Trace::launch_ended() {
   settle();
-  static_.forget();
-  dynamic_.forget();
+  shared_.launch_ended();
+}
+
+void Trace::joins(Executor& executor, GridRun& grid) {
+  TraceAgents::launch_begins(executor, grid.session, count_.joins(grid), grid.launch, &grid);
+  interval_ = grid.first_interval();
+  launch_is_behind(interval_);
+}
+
+void Trace::leaves() {
+  launch_ended();
+  grid_ = nullptr;
+  cluster_ = nullptr;
+  count_.leaves();
+}
+
+void Trace::deliver(BlockResult& result) {
+  count_.deliver(result);
+  block_delivered();
 }
 
 void Trace::block_begins() {
-  dynamic_.attach(executor_->dynamic_shared, executor_->launch->shared_bytes);
-  static_.forget();
-  dynamic_.forget();
-  if (grid_ == nullptr) {
-    block_first_ = interval_ = next_interval();
-    block_firsts_.push_back(block_first_);
-    block_numbers_.push_back(executor_->block_number);
-    if (!executor_->launch->cooperative) {
-      if (KnownFlow::begins_wave(blocks_begun_++)) known_flow_.begin_wave();
-      flow_.begin_with(known_flow_.edges(), known_flow_.known());
-    }
-  } else {
-    block_first_ = interval_ = grid_->intervals(executor_->turn, chunk_);
-    chunk_end_ = block_first_ + chunk_;
-    chunks_.clear();
-    flow_.begin_with(edges_, edges_.size());
-    known_sites_.fill({});
-  }
-  clocks_.assign(executor_->warps(), WarpClock{});
-  if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
-  for (WarpLog& log : logs_) log.forget();
-  acquired_.clear();
-  all_behind_flags();
-  fences_ = fences_before_ = {};
-  async_.turn_off();
-  if (cluster_ != nullptr) turn_on_async();
-  uses_.clear();
+  shared_.block_begins(*executor_);
+  TraceAgents::block_begins();
   waited_for_launch_ = block_waited_for_launch_ = false;
-  barriers_ = 0;
-  accesses_.assign(executor_->threads(), 0);
-  if (recording_ != nullptr) recording_->block_begins(*executor_);
+  count_.block_begins();
 }
 
 void Trace::block_ended() {
   settle();
-  compiled_.block_ended();
-  if (grid_ == nullptr) {
-    interval_ = next_interval();
-    if (!executor_->launch->cooperative) known_flow_.add(flow_.news());
-  }
-  if (profile_ != nullptr) {
-    LaunchRecord& launch = grid_ != nullptr ? own_record_ : profile_->launches.back();
-    launch.barriers = std::max(launch.barriers, barriers_);
-    launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
-  }
+  if (grid_ == nullptr) interval_ = next_interval();
+  count_.block_ended();
+}
+
+Trace::ParkedBlock Trace::park() {
+  settle();
+  return count_.park();
+}
+
+void Trace::unpark(ParkedBlock block) {
+  shared_.block_goes_on();
+  count_.unpark(std::move(block));
+  TraceOrder::block_begins();
 }
 
 void Trace::barrier_passed(const char*, int) {
-  interval_ = next_interval();
-  all_behind_flags();
-  ++barriers_;
-  if (recording_ != nullptr) recording_->met(*executor_, Note::all_met);
-  if (compiled_.counts()) compiled_.barrier();
-  for (WarpClock& c : clocks_)
-    if (c.now != 0) c = WarpClock{};
-  if (async_.on()) async_.all_met(interval_);
-  block_waited_for_launch_ = waited_for_launch_;
+  TraceOrder::barrier_passed();
+  count_.barrier_passed();
 }
 
 void Trace::warp_synchronized(unsigned warp, unsigned present) {
   settle();
-  WarpClock& c = clocks_[warp];
-  if (c.now < 0xFFFF) ++c.now;
-  if ((present | executor_->ended(warp)) == ~0u) {
-    c.full = c.now;
-    segment_ended(warp);
-    if (compiled_.counts()) compiled_.warp_synchronized(warp);
-  } else {
-    if (c.pairs.empty()) c.pairs.assign(32 * 32, 0);
-    for (unsigned a = 0; a < 32; ++a)
-      for (unsigned b = 0; b < 32; ++b)
-        if (present >> a & present >> b & 1) c.pairs[a * 32 + b] = c.now;
-  }
-  for (unsigned a = 0; a < 32; ++a)
-    if (present >> a & 1) c.any[a] = c.now;
+  if (!TraceOrder::warp_synchronized(warp, present)) return;
+  segment_ended(warp);
+  count_.warp_synchronized(warp);
+}
+
+void Trace::segment_ended(unsigned warp) {
+  settle();
+  count_.replay(warp, 0);
+}
+
+void Trace::segment_full(unsigned warp) {
+  settle();
+  count_.replay(warp, executor_->going_on(warp));
 }
 
 void Trace::step(const void* pc) {
@@ -170,83 +103,38 @@ void Trace::step(const void* pc) {
   executor_->step(pc);
 }
 
-inline void Trace::log_place(Lane& lane) {
-  WarpLog& log = logs_[lane.warp];
-  const Frame& here = lane.frames.back();
-  if (log.entered(lane.lane, {here.block, here.turn, uint16_t(lane.frames.size())}) >= kLongLog)
-    executor_->let_others_run();
-}
-
 void Trace::block_entered(const void* pc) {
   Lane& lane = *executor_->lane;
   ++lane.steps;
   executor_->step(pc);
   if (unsettled_) index_was_bad();
-  if (!counting_) return;
-  if (lane.frames.empty()) lane.frames.emplace_back();
-  const auto block = reinterpret_cast<uintptr_t>(pc);
-  Frame& here = lane.frames.back();
-  if (here.block != 0) flow_.follows(here.block, block);
-  here = {block, 0};
-  log_place(lane);
-}
-
-void Trace::function_entered() {
-  if (counting_) executor_->lane->frames.emplace_back();
+  count_.block_entered(lane, pc);
 }
 
 void Trace::function_left() {
-  Lane& lane = *executor_->lane;
-  auto& frames = lane.frames;
   if (unsettled_) index_was_bad();
-  if (!counting_ || frames.empty()) return;
-  flow_.follows(frames.back().block, Flow::kEnd);
-  frames.pop_back();
-  if (frames.empty() || frames.back().block == 0) return;
-  ++frames.back().turn;
-  log_place(lane);
+  count_.function_left(*executor_->lane);
 }
 
-bool Trace::is_the_kernels(const char* p, size_t bytes) const {
-  const size_t offset = static_.offset(p);
-  if (offset + bytes > static_.bytes()) return false;
-  // A program's dynamic shared memory is a variable too; only the launch's share of it belongs to the kernel.
-  const char* arena = executor_->arena;
-  if (arena != nullptr && p + bytes > arena && p < arena + kProgramArena) return false;
-  if (variables_.empty()) return true;
-  const uint16_t k = variable_of_[offset / 4];
-  return k != 0 && offset + bytes <= variables_[k - 1].offset + variables_[k - 1].bytes;
-}
-
-void Trace::fence(bool whole_device) {
-  Lane& me = *executor_->lane;
-  me.fenced = true;
-  is_behind_flag(me.thread);
-  WarpClock& clock = clocks_[me.warp];
-  // Later accesses have a larger clock, so that the fence does not cover them. Beyond the limit it does.
-  if (clock.now < kMostFences) ++clock.now;
-  if (fenced_.size() <= me.thread) fenced_.resize(executor_->threads());
-  const Fenced fence{interval_, uint16_t(clock.now < kMostFences ? clock.now : 0xFFFF), clock.full};
-  fenced_[me.thread] = fence;
-  if (!whole_device) return;
-  me.fenced_at = interval_;
-  if (fences_.interval != interval_) {
-    fences_before_ = fences_;
-    fences_ = {interval_, {}};
-  }
-  cover(fences_.threads, me.thread, fence);
+void Trace::atomic_at(const void* p, uint8_t how, bool acquires) {
+  const bool writes = (how & kWrite) != 0, reads = !writes || (how & kAtomic) != 0;
+  order_warps(p, reads, writes, acquires);
+  const bool shared = shared_.holds(static_cast<const char*>(p));
+  if (shared && cluster_ == nullptr) return;  // it is not visible to other blocks
+  order_blocks(reinterpret_cast<uintptr_t>(shared ? cluster_->kept_at(p, rank_) : p), reads, writes,
+               acquires);
 }
 
 void Trace::copy_issued(const AsyncCopy& copy) {
-  if (recording_ != nullptr) recording_->is_copy(copy.site);
+  if (Recording* const recording = count_.recording(); recording != nullptr) recording->is_copy(copy.site);
   if (copy.filled > 0) access(copy.from, copy.filled, kRead | kAsync, copy.site);
   access(copy.to, copy.bytes, kWrite | kAsync, copy.site);
   for (unsigned b = 0; b < copy.bytes; b += 4) {
     char* at = copy.to + b;
-    if (dynamic_.holds(at))
-      dynamic_.cell(at).in_flight = true;
-    else if (static_.holds(at))
-      static_.cell(at).in_flight = true;
+    if (shared_.dynamic.holds(at))
+      shared_.dynamic.cell(at).in_flight = true;
+    else if (shared_.fixed.holds(at))
+      shared_.fixed.cell(at).in_flight = true;
   }
   std::memset(copy.to, 0xFF, copy.bytes);  // a thread that does not wait reads NaN
 }
@@ -254,8 +142,8 @@ void Trace::copy_issued(const AsyncCopy& copy) {
 void Trace::copy_landed(const AsyncCopy& copy) {
   for (unsigned b = 0; b < copy.bytes; b += 4) {
     char* at = copy.to + b;
-    if (!static_.holds(at) && !dynamic_.holds(at)) continue;
-    Cell& cell = dynamic_.holds(at) ? dynamic_.cell(at) : static_.cell(at);
+    if (!shared_.fixed.holds(at) && !shared_.dynamic.holds(at)) continue;
+    Cell& cell = shared_.dynamic.holds(at) ? shared_.dynamic.cell(at) : shared_.fixed.cell(at);
     cell.in_flight = false;
     // The copy counts as a write of the waiting thread, made now.
     cell.write_interval = interval_;
@@ -264,6 +152,188 @@ void Trace::copy_landed(const AsyncCopy& copy) {
     cell.write_atomic = false;
     cell.defined = 0xF;
   }
+}
+
+namespace {
+
+/// Returns whether a word that is read over and over has its last value still.
+bool is_unchanged(Lane& lane, const char* p, size_t bytes) {
+  uint64_t now = 0;
+  if (!is_device(p)) return false;  // legal, but not known yet
+  const Allocation* a = owner_of(p);
+  if (a == nullptr || !a->live || p < a->begin || p + bytes > a->begin + a->bytes) return false;
+  std::memcpy(&now, p, std::min(bytes, sizeof now));
+  return std::exchange(lane.spin_value, now) == now;
+}
+
+}  // namespace
+
+Cell* Trace::cells_of(const char* c, size_t bytes, Space* space) {
+  if (is_device(c)) {
+    *space = Space::global;
+    const Allocation* a = owner_of(c);
+    if (a == nullptr || !a->live || a->given_back || a->shadow == nullptr || c < a->begin ||
+        c + bytes > a->begin + a->bytes || (c - a->begin) % 4 != 0)
+      return nullptr;
+    return a->shadow + (c - a->begin) / 4;
+  }
+  *space = Space::shared;
+  if (shared_.dynamic.holds(c))
+    return c + bytes <= shared_.dynamic.begin() + shared_.dynamic.bytes() ? shared_.dynamic.cells(c, bytes)
+                                                                          : nullptr;
+  return shared_.fixed.holds(c) && shared_.is_the_kernels(c, bytes) ? shared_.fixed.cells(c, bytes) : nullptr;
+}
+
+void Trace::remember(TraceCount::KnownSite& known, const char* c, Space space) {
+  known.bytes = 0;
+  known.shared = nullptr;
+  if (space == Space::global) {
+    const Allocation* a = owner_of(c);
+    if (reinterpret_cast<uintptr_t>(a->begin) % 4 != 0) return;
+    known.begin = a->begin;
+    known.bytes = a->bytes;
+    known.cells = a->shadow;
+  } else if (shared_.dynamic.holds(c)) {
+    known.begin = shared_.dynamic.begin();
+    known.bytes = shared_.dynamic.bytes();
+    known.shared = &shared_.dynamic;
+  } else if (const SharedVariable* v = shared_.variable_at(c); v != nullptr) {
+    if (v->offset % 4 != 0) return;
+    known.begin = shared_.fixed.begin() + v->offset;
+    known.bytes = v->bytes;
+    known.shared = &shared_.fixed;
+  }
+}
+
+[[gnu::always_inline]] inline void Trace::watch_words(Cell* cells, const char* c, size_t bytes, uint8_t how,
+                                                      uint16_t site, Space space, Lane& lane) {
+  const bool held = grid_ != nullptr && space == Space::global;
+  for (size_t at = 0; at < bytes; at += 4, ++cells)
+    if (held) {
+      executor_->access = {c, bytes};
+      watch_held(*cells, const_cast<char*>(c + at), 0, 4, how, site);
+    } else if (!seen_quickly(*cells, c + at, (how & kWrite) != 0, site, lane)) {
+      executor_->access = {c, bytes};
+      watch(*cells, const_cast<char*>(c + at), 0, 4, how, site, space == Space::shared);
+    }
+}
+
+void Trace::access(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
+  // Local memory: the thread's own stack.
+  if (size_t(c - lane.stack) < kStackOfThread) {
+    if (unsettled_) index_was_bad();
+    return;
+  }
+  // The kernel's parameters.
+  if ((how & kWrite) == 0 && c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_) {
+    if (unsettled_) index_was_bad();
+    settle();
+    return step(pc);
+  }
+  const bool plain = (how & ~kWrite) == 0 && (bytes == 4 || bytes == 8 || bytes == 16) && !unsettled_ &&
+                     reinterpret_cast<uintptr_t>(p) % bytes == 0;
+  if (!plain) return check_fully(p, bytes, how, pc);
+  if (frees_seen_ != device_frees) {
+    frees_seen_ = device_frees;
+    count_.forget_memory();
+  }
+  Space space{};
+  Cell* cells = cells_of(c, bytes, &space);
+  if (cells == nullptr) return check_fully(p, bytes, how, pc);
+  step(pc);
+  const uint16_t site = site_of(pc, space, how, bytes);
+  remember(count_.known_site(pc), c, space);
+  watch_words(cells, c, bytes, how, site, space, lane);
+  count_.log(lane, p, bytes, site);
+}
+
+template <unsigned bytes, bool write>
+void Trace::plain_access(Executor& executor, Lane& lane, const void* p, const void* pc) {
+  constexpr uint8_t how = write ? kWrite : kRead;
+  const TraceCount::KnownSite& known = count_.known_site(pc);
+  const auto off = size_t(static_cast<const char*>(p) - known.begin);
+  if (known.pc != pc || off >= known.bytes || known.bytes - off < bytes ||
+      reinterpret_cast<uintptr_t>(p) % bytes != 0 || (known.kind & (kWrite | kAtomic)) != how || unsettled_ ||
+      frees_seen_ != device_frees.load(std::memory_order_relaxed))
+    return access(p, bytes, how, pc);
+  ++lane.steps;
+  lane.spins = 0;
+  executor.step(pc);
+  const auto* c = static_cast<const char*>(p);
+  const Space space = known.shared != nullptr ? Space::shared : Space::global;
+  watch_words(known.shared != nullptr ? known.shared->cells(c, bytes) : known.cells + off / 4, c, bytes, how,
+              known.site, space, lane);
+  count_.log(lane, p, bytes, known.site);
+}
+template void Trace::plain_access<4, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<4, true>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<8, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<8, true>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<16, false>(Executor&, Lane&, const void*, const void*);
+template void Trace::plain_access<16, true>(Executor&, Lane&, const void*, const void*);
+
+void Trace::check_fully(const void* p, size_t bytes, uint8_t how, const void* pc) {
+  const auto* c = static_cast<const char*>(p);
+  Lane& lane = *executor_->lane;
+  if (unsettled_) {
+    judge();
+    contained_.before_access(&lane, c, bytes, structure());
+    unsettled_ = !contained_.empty() || bad_index_.lane != nullptr;
+  }
+  if ((how & kVolatile) != 0 && (how & kWrite) == 0)
+    lane.polled(p, pc, is_unchanged(lane, c, bytes));
+  else if ((how & kAtomic) == 0)
+    lane.spins = 0;
+  step(pc);
+  Cell* cells;
+  const char* begin;
+  bool shared = true;
+  if (is_device(p)) {
+    Allocation* a = allocation_at(p);
+    if (a == nullptr || !a->live || a->given_back || c < a->begin || c + bytes > a->begin + a->bytes)
+      return illegal(p, bytes, how, pc);
+    cells = shadow_of(*a);
+    begin = a->begin;
+    shared = false;
+  } else if (shared_.dynamic.holds(c)) {
+    if (c + bytes > shared_.dynamic.begin() + shared_.dynamic.bytes()) return illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = shared_.dynamic.begin();
+  } else if (shared_.fixed.holds(c)) {
+    if (!shared_.is_the_kernels(c, bytes)) return illegal(p, bytes, how, pc);
+    cells = nullptr;
+    begin = shared_.fixed.begin();
+  } else if (cluster_ != nullptr && cluster_->peer_at(p).rank >= 0) {
+    return access_peer(p, bytes, how, pc);
+  } else {
+    Allocation* variable = nullptr;
+    if (is_constant(c, bytes, how, pc, &variable)) return;
+    if (c + bytes > variable->begin + variable->bytes) return illegal(p, bytes, how, pc);
+    cells = shadow_of(*variable);
+    begin = variable->begin;
+    shared = false;
+  }
+  if (unsettled_) index_was_bad();
+  if ((bytes & (bytes - 1)) == 0 && bytes <= 16 && reinterpret_cast<uintptr_t>(p) % bytes != 0)
+    misaligned(p, bytes, how, pc);
+  const uint16_t site = site_of(pc, shared ? Space::shared : Space::global, how, bytes);
+  executor_->access = {c, bytes};
+  for (const char *at = c, *end = c + bytes; at < end;) {
+    const size_t in_word = size_t(at - begin) % 4;
+    const size_t n = std::min<size_t>(4 - in_word, size_t(end - at));
+    Cell& cell = cells != nullptr            ? cells[size_t(at - begin) / 4]
+                 : shared_.dynamic.holds(at) ? shared_.dynamic.cell(at)
+                                             : shared_.fixed.cell(at);
+    if (grid_ != nullptr && !shared)
+      watch_held(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site);
+    else
+      watch(cell, const_cast<char*>(at - in_word), unsigned(in_word), unsigned(in_word + n), how, site,
+            shared);
+    at += n;
+  }
+  count_.log(lane, p, bytes, site);
 }
 
 }  // namespace klab::simt

@@ -1,9 +1,11 @@
-// Turns the lanes' logs into requests, sectors and wavefronts.
+#include "harness/simt/trace_count.h"
+
 #include <algorithm>
+#include <utility>
 
 #include "harness/simt/banks.h"
+#include "harness/simt/modules.h"
 #include "harness/simt/recording.h"
-#include "harness/simt/trace.h"
 
 namespace klab::simt {
 namespace {
@@ -169,7 +171,137 @@ Counts cost_of(Space space, bool write, bool atomic, uint32_t bytes, uint32_t ma
   return n;
 }
 
-void Trace::account(unsigned warp, uint16_t index, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+void TraceCount::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch,
+                               GridRun* grid) {
+  executor_ = &executor;
+  profile_ = profile;
+  grid_ = grid;
+  known_sites_.fill({});
+  barriers_ = 0;
+  counting_ = session.options().counts;
+  recording_ = counting_ ? Recording::current() : nullptr;
+  flow_ = {};
+  known_flow_ = {};
+  blocks_begun_ = 0;
+  compiled_.launch_begins(counting_ ? session.options().compiled : nullptr, function_name(launch.kernel),
+                          profile, &flow_);
+}
+
+Profile* TraceCount::joins(GridRun& grid) {
+  own_profile_ = std::make_unique<Profile>(&grid);
+  sites_of_block_.clear();
+  is_of_block_.clear();
+  edges_.clear();
+  return own_profile_.get();
+}
+
+void TraceCount::leaves() {
+  grid_ = nullptr;
+  own_profile_.reset();
+  profile_ = nullptr;
+}
+
+void TraceCount::learn(const std::vector<Flow::Edge>& news, size_t edges) {
+  edges_.insert(edges_.end(), news.begin(), news.end());
+  edges_.resize(edges);
+}
+
+void TraceCount::deliver(BlockResult& result) {
+  result.barriers = own_record_.barriers;
+  result.accesses = own_record_.thread_accesses;
+  result.edges = flow_.news();
+  result.sites.reserve(sites_of_block_.size());
+  for (const uint16_t number : sites_of_block_) {
+    Site& site = (*profile_)[number];
+    result.sites.push_back(site);
+    site.clear_counts();
+    is_of_block_[number] = 0;
+  }
+  sites_of_block_.clear();
+  own_record_ = {};
+}
+
+void TraceCount::block_begins() {
+  if (grid_ == nullptr) {
+    if (!executor_->launch->cooperative) {
+      if (KnownFlow::begins_wave(blocks_begun_++)) known_flow_.begin_wave();
+      flow_.begin_with(known_flow_.edges(), known_flow_.known());
+    }
+  } else {
+    flow_.begin_with(edges_, edges_.size());
+    known_sites_.fill({});
+  }
+  if (logs_.size() < executor_->warps()) logs_.resize(executor_->warps());
+  for (WarpLog& log : logs_) log.forget();
+  barriers_ = 0;
+  accesses_.assign(executor_->threads(), 0);
+  if (recording_ != nullptr) recording_->block_begins(*executor_);
+}
+
+void TraceCount::block_ended() {
+  compiled_.block_ended();
+  if (grid_ == nullptr && !executor_->launch->cooperative) known_flow_.add(flow_.news());
+  if (profile_ != nullptr) {
+    LaunchRecord& launch = grid_ != nullptr ? own_record_ : profile_->launches.back();
+    launch.barriers = std::max(launch.barriers, barriers_);
+    launch.thread_accesses = std::max(launch.thread_accesses, *std::ranges::max_element(accesses_));
+  }
+}
+
+TraceCount::Parked TraceCount::park() {
+  compiled_.block_ended();
+  if (recording_ != nullptr) recording_->met(*executor_, Note::grid_met);
+  Parked block{std::move(logs_), std::move(accesses_), barriers_};
+  logs_.clear();
+  return block;
+}
+
+void TraceCount::unpark(Parked block) {
+  logs_ = std::move(block.logs);
+  accesses_ = std::move(block.accesses);
+  barriers_ = block.barriers;
+}
+
+namespace {
+
+uint8_t kind_of(uint8_t how, Space space) { return uint8_t((how & (kWrite | kAtomic)) | (4 << int(space))); }
+
+}  // namespace
+
+uint16_t TraceCount::site_of(const void* pc, Space space, uint8_t how, size_t bytes) {
+  const uint8_t kind = kind_of(how, space);
+  KnownSite& known = known_site(pc);
+  if (known.pc == pc && known.kind == kind) return known.site;
+  const uint16_t site = profile_->site(pc, space, (how & kWrite) != 0, (how & kAtomic) != 0,
+                                       (how & kMerges) != 0, unsigned(bytes));
+  if (grid_ != nullptr) {
+    if (is_of_block_.size() <= site) is_of_block_.resize(size_t(site) + 1, 0);
+    if (!std::exchange(is_of_block_[site], uint8_t(1))) sites_of_block_.push_back(site);
+  }
+  // An asynchronous copy is also executed as written.
+  if (how & (kVolatile | kAsync)) (*profile_)[site].is_volatile = true;
+  known = {.pc = pc, .site = site, .kind = kind};
+  return site;
+}
+
+const void* TraceCount::place_of(uint16_t site) const {
+  return grid_ != nullptr ? grid_->place_of_site(site) : (*profile_)[site].pc;
+}
+
+void TraceCount::read_constant(const char* p, size_t bytes, uint8_t how, const void* pc) {
+  Lane& lane = *executor_->lane;
+  logs_[lane.warp].accessed(lane.lane, reinterpret_cast<uintptr_t>(p), uint32_t(bytes),
+                            site_of(pc, Space::constant, how, bytes));
+}
+
+void TraceCount::barrier_passed() {
+  ++barriers_;
+  if (recording_ != nullptr) recording_->met(*executor_, Note::all_met);
+  if (compiled_.counts()) compiled_.barrier();
+}
+
+void TraceCount::account(unsigned warp, uint16_t index, uint32_t bytes, uint32_t mask,
+                         const uintptr_t* address) {
   Site& site = (*profile_)[index];
   if (site.stride == 0 && (mask & (mask - 1)) != 0) {
     const int a = __builtin_ctz(mask), b = __builtin_ctz(mask & (mask - 1));
@@ -188,8 +320,24 @@ void Trace::account(unsigned warp, uint16_t index, uint32_t bytes, uint32_t mask
   if (compiled_.counts()) compiled_.request(warp, index, bytes, mask, address);
 }
 
-void Trace::replay(unsigned warp, uint32_t going_on) {
-  settle();
+void TraceCount::copy_engine_counts(bool write, size_t width, int64_t bytes, int64_t sectors,
+                                    const void* pc) {
+  if (!counting_) return;
+  Site& site =
+      (*profile_)[site_of(pc, Space::global, uint8_t((write ? kWrite : kRead) | kAsync), unsigned(width))];
+  site.async = true;
+  const int64_t ideal = (bytes + 31) / 32;
+  const Counts cost{.requests = 1,
+                    .lanes = 1,
+                    .bytes = bytes,
+                    .sectors = sectors,
+                    .ideal_sectors = ideal,
+                    .lane_sectors = ideal};
+  site.counts.add(cost);
+  if (recording_ != nullptr) recording_->engine_request(site, cost);
+}
+
+void TraceCount::replay(unsigned warp, uint32_t going_on) {
   if (!counting_) return;
   const auto request = [this, warp](uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
     account(warp, site, bytes, mask, address);
@@ -213,8 +361,8 @@ constexpr unsigned kOfValue = 24;
 constexpr uint32_t kMostOfNote = (1U << kOfValue) - 1;
 }  // namespace
 
-void Trace::note(Note what, int line, uint32_t value, uint32_t amount, const void* barrier,
-                 const std::string& name) {
+void TraceCount::note(Note what, int line, uint32_t value, uint32_t amount, const void* barrier,
+                      const std::string& name) {
   if (recording_ == nullptr || !counting_ || !recording_->keeps(*executor_)) return;
   const uintptr_t which = barrier != nullptr ? recording_->barrier(barrier, name) : 0;
   const Lane& lane = *executor_->lane;
@@ -224,8 +372,7 @@ void Trace::note(Note what, int line, uint32_t value, uint32_t amount, const voi
                          uint32_t(line));
 }
 
-/// Passes on a note of several lanes, those that hold the same together.
-void Trace::noted(unsigned warp, uint16_t site, uint32_t line, uint32_t mask, const uintptr_t* what) {
+void TraceCount::noted(unsigned warp, uint16_t site, uint32_t line, uint32_t mask, const uintptr_t* what) {
   while (mask != 0) {
     const uintptr_t one = what[__builtin_ctz(mask)];
     uint32_t same = 0;
@@ -241,9 +388,5 @@ void Trace::noted(unsigned warp, uint16_t site, uint32_t line, uint32_t mask, co
                       .line = int(line)});
   }
 }
-
-void Trace::segment_ended(unsigned warp) { replay(warp, 0); }
-
-void Trace::segment_full(unsigned warp) { replay(warp, executor_->going_on(warp)); }
 
 }  // namespace klab::simt

@@ -1,14 +1,15 @@
-// Messages for illegal accesses, and the threads they name.
+#include "harness/simt/trace_find.h"
+
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/program_symbols.h"
-#include "harness/simt/trace.h"
 
 namespace klab::simt {
-
 namespace {
 
 std::string in_words(uint8_t how, size_t bytes) {
@@ -18,34 +19,48 @@ std::string in_words(uint8_t how, size_t bytes) {
          std::to_string(bytes) + " byte" + (bytes == 1 ? "" : "s");
 }
 
+const char* did(bool write, bool atomic) {
+  return atomic ? "atomic access to " : write ? "writes " : "reads ";
+}
+
+std::string triple(uint64_t k, const unsigned* sizes) {
+  return "(" + std::to_string(k % sizes[0]) + "," + std::to_string(k / sizes[0] % sizes[1]) + "," +
+         std::to_string(k / sizes[0] / sizes[1]) + ")";
+}
+
+/// Says what is missing between an agent's access and a later one.
+const char* why_agent(AgentKind kind) {
+  return kind == AgentKind::copies
+             ? ", and this thread knows of no wait for the phase that the copy completes"
+         : kind == AgentKind::products
+             ? ", and this thread knows of no wgmma.wait_group that has ended it"
+             : ", and this thread knows of no cp.async.bulk.wait_group that has ended it";
+}
+
 }  // namespace
 
-void Trace::place(Finding& f, const void* pc) const {
+void TraceFind::launch_begins(Executor& executor, Session& session, Profile* profile, const Launch& launch,
+                              GridRun* grid) {
+  TraceOrder::launch_begins(executor, grid);
+  session_ = &session;
+  parameters_ = static_cast<const char*>(launch.parameters);
+  parameter_bytes_ = launch.parameter_bytes;
+  shared_.launch_begins(executor, launch.kernel);
+  doubt_.p = nullptr;
+  contained_.undo();
+  bad_index_.lane = nullptr;
+  unsettled_ = false;
+  count_.launch_begins(executor, session, profile, launch, grid);
+}
+
+void TraceFind::place(Finding& f, const void* pc) const {
   const SourceLine at = source_of(pc);
   f.file = at.file;
   f.line = at.line;
 }
 
-/// Describes an address in no variable by the nearest variable and the distance to it.
-std::string Trace::where_in_shared(const char* p) const {
-  const size_t offset = static_.offset(p);
-  const SharedVariable *before = nullptr, *behind = nullptr;
-  for (const SharedVariable& v : variables_) {
-    if (v.offset <= offset) before = &v;
-    if (v.offset > offset && behind == nullptr) behind = &v;
-  }
-  const auto named = [](const SharedVariable& v) {
-    return v.name + " (" + std::to_string(v.bytes) + " bytes)";
-  };
-  const size_t past = before != nullptr ? offset - before->offset - before->bytes : SIZE_MAX;
-  if (before != nullptr && offset < before->offset + before->bytes)
-    return "over the end of " + named(*before);
-  if (behind != nullptr && behind->offset - offset < past)
-    return std::to_string(behind->offset - offset) + " bytes before the beginning of " + named(*behind);
-  return std::to_string(past) + " bytes past the end of " + named(*before);
-}
-
-void Trace::bad_index(int64_t index, const std::string& array, const char* file, int line, const void* pc) {
+void TraceFind::bad_index(int64_t index, const std::string& array, const char* file, int line,
+                          const void* pc) {
   Finding f{.kind = Kind::out_of_bounds,
             .file = file,
             .line = line,
@@ -60,8 +75,8 @@ void Trace::bad_index(int64_t index, const std::string& array, const char* file,
   unsettled_ = true;
 }
 
-void Trace::bad_alignment(const void* p, size_t alignment, bool write, const std::string& type,
-                          const char* file, int line, const void* pc) {
+void TraceFind::bad_alignment(const void* p, size_t alignment, bool write, const std::string& type,
+                              const char* file, int line, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   // A GPU's vectors have 16 bytes at most. Local memory lies elsewhere here than on a GPU.
   const size_t needed = std::min<size_t>(alignment, 16);
@@ -78,13 +93,13 @@ void Trace::bad_alignment(const void* p, size_t alignment, bool write, const std
   executor_->abandon(std::move(f));
 }
 
-void Trace::index_was_bad() {
+void TraceFind::index_was_bad() {
   if (bad_index_.lane == nullptr || bad_index_.lane != executor_->lane) return;
   bad_index_.lane = nullptr;
   executor_->abandon(std::move(bad_index_.finding));
 }
 
-Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
+Finding TraceFind::illegal_access(const char* c, size_t bytes, uint8_t how) const {
   Finding f{.kind = Kind::out_of_bounds};
   char hex[32];
   std::snprintf(hex, sizeof hex, "%p", static_cast<const void*>(c));
@@ -105,12 +120,13 @@ Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
     }
   } else if (is_device(c)) {
     f.text = in_words(how, bytes) + " at " + hex + ", where no device memory is allocated";
-  } else if (c >= dynamic_.begin() - 256 &&
-             c < dynamic_.begin() + (executor_->arena != nullptr ? kProgramArena : dynamic_.bytes() + 256)) {
+  } else if (c >= shared_.dynamic.begin() - 256 &&
+             c < shared_.dynamic.begin() +
+                     (executor_->arena != nullptr ? kProgramArena : shared_.dynamic.bytes() + 256)) {
     f.text = in_words(how, bytes) + " in dynamic shared memory at byte " +
-             std::to_string(c - dynamic_.begin()) + " of " + std::to_string(dynamic_.bytes());
-  } else if (static_.holds(c)) {
-    f.text = in_words(how, bytes) + " in shared memory, " + where_in_shared(c);
+             std::to_string(c - shared_.dynamic.begin()) + " of " + std::to_string(shared_.dynamic.bytes());
+  } else if (shared_.fixed.holds(c)) {
+    f.text = in_words(how, bytes) + " in shared memory, " + shared_.where(c);
   } else if (const Cluster::Place there = cluster_ != nullptr ? cluster_->peer_at(c) : Cluster::Place{};
              there.rank >= 0) {
     f.text = in_words(how, bytes) + " over the end of the shared memory of the block of rank " +
@@ -123,13 +139,12 @@ Finding Trace::illegal_access(const char* c, size_t bytes, uint8_t how) const {
   return f;
 }
 
-/// Prepares for an illegal access whose memory can be made to look harmless.
-bool Trace::may_go_on(const char* c, size_t bytes, uint8_t how) {
+bool TraceFind::may_go_on(const char* c, size_t bytes, uint8_t how) {
   // An asynchronous copy is made later, by the executor.
   if (!session_->options().goes_on || (how & kAsync) != 0) return false;
   const char* arena = executor_->arena;
   const Module* m = is_device(c) ? nullptr : module_at(c);
-  const bool mapped = (static_.holds(c) && static_.offset(c) + bytes <= static_.bytes()) ||
+  const bool mapped = (shared_.fixed.holds(c) && shared_.fixed.offset(c) + bytes <= shared_.fixed.bytes()) ||
                       (arena != nullptr && c >= arena && c + bytes <= arena + kProgramArena) ||
                       (m != nullptr && c >= m->writable_begin && c + bytes <= m->writable_end &&
                        (c + bytes <= m->constant_begin || c >= m->constant_end));
@@ -140,7 +155,7 @@ bool Trace::may_go_on(const char* c, size_t bytes, uint8_t how) {
   return contained_.add(executor_->lane, c, bytes, structure(), mapped, (how & kWrite) == 0 && !inside);
 }
 
-void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
+void TraceFind::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   const auto* c = static_cast<const char*>(p);
   Finding f = illegal_access(c, bytes, how);
   if (bad_index_.lane != nullptr && bad_index_.lane == executor_->lane) {
@@ -155,10 +170,7 @@ void Trace::illegal(const void* p, size_t bytes, uint8_t how, const void* pc) {
   executor_->report(std::move(f));
 }
 
-/// Handles an address outside all memory that has a shadow. Returns true for parameters, tables and
-/// __constant__ memory (and counts accesses to the last); else sets the __device__ variable that contains it.
-/// Any other address is illegal, and counts as handled.
-bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable) {
+bool TraceFind::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc, Allocation** variable) {
   const bool parameter = c >= parameters_ && c + bytes <= parameters_ + parameter_bytes_;
   const Module* m = parameter ? nullptr : module_at(c);
   if (!parameter && m == nullptr) {
@@ -171,11 +183,8 @@ bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc
     if (*variable == nullptr) illegal(c, bytes, how, pc);
     return *variable == nullptr;
   }
-  if (!parameter && !(how & kWrite) && counting_ && c >= m->constant_begin && c < m->constant_end) {
-    Lane& lane = *executor_->lane;
-    logs_[lane.warp].accessed(lane.lane, reinterpret_cast<uintptr_t>(c), uint32_t(bytes),
-                              site_of(pc, Space::constant, how, bytes));
-  }
+  if (!parameter && !(how & kWrite) && count_.counts() && c >= m->constant_begin && c < m->constant_end)
+    count_.read_constant(c, bytes, how, pc);
   if (how & kWrite) {
     Finding f{.kind = Kind::write_to_constant,
               .text = in_words(how, bytes) + (parameter ? " in the parameters" : "")};
@@ -185,14 +194,163 @@ bool Trace::is_constant(const char* c, size_t bytes, uint8_t how, const void* pc
   return true;
 }
 
-/// Ends the launch for an access that is not aligned to its width.
-void Trace::misaligned(const void* p, size_t bytes, uint8_t how, const void* pc) {
+void TraceFind::misaligned(const void* p, size_t bytes, uint8_t how, const void* pc) {
   Finding f{.kind = Kind::misaligned};
   char hex[32];
   std::snprintf(hex, sizeof hex, "%p", p);
   f.text = in_words(how, bytes) + " at " + hex + ", which is no multiple of " + std::to_string(bytes);
   place(f, pc);
   executor_->abandon(std::move(f));
+}
+
+std::string TraceFind::readers_of(uint16_t set) const {
+  std::string products, warps;
+  for (const ReaderSets::Reader& r : async_.readers()[set]) {
+    if (AsyncOrder::is_agent(r.who)) {
+      if (cluster_ == nullptr || is_of_my_block(r.interval)
+              ? !async_.is_over(executor_->lane->warp, interval_, r.who, r.sync)
+              : !ordered(r.interval, r.who, r.sync))
+        products = why_agent(AsyncOrder::kind_of(r.who));
+    } else {
+      warps += (warps.empty() ? " (warps " : ", ") + std::to_string(r.who & 0xFF);
+    }
+  }
+  if (!products.empty()) return products;
+  return (warps.empty() ? "" : warps + ")") + " with no barrier between";
+}
+
+std::string TraceFind::who(uint32_t interval, uint16_t thread) const {
+  if (thread == Cell::kGrid) return "other blocks";
+  std::string text;
+  if (is_of_another(interval)) text = "block " + triple(block_of(interval), executor_->grid_dim) + ", ";
+  if (thread == Cell::kBlock || thread == AsyncOrder::kSeveral) return text + "other threads";
+  if (AsyncOrder::is_agent(thread))
+    return text + (AsyncOrder::kind_of(thread) == AgentKind::products ? "wgmma" : "a bulk copy");
+  if (thread & Cell::kWarp) return text + "other lanes of warp " + std::to_string(thread & 0xFF);
+  return text + "thread " + triple(thread, executor_->block_dim);
+}
+
+std::string TraceFind::name_in_shared(const char* p, uint16_t site) const {
+  const SharedMemory& o = *owner_;
+  if (!o.fixed.holds(p) && !o.dynamic.holds(p) && cluster_ != nullptr)
+    if (const Cluster::Place there = cluster_->peer_at(p); there.rank >= 0) p = there.own;
+  const Module* m = o.fixed.holds(p) && !o.dynamic.holds(p) ? module_at(place_of(site)) : nullptr;
+  const std::string name = m ? shared_name(*m, o.fixed.offset(p))
+                             : "dynamic shared memory, byte " + std::to_string(o.dynamic.offset(p));
+  if (&o == &shared_) return name;
+  return name + ", of block " + triple(executor_->grid->order[(*cluster_)[o.rank].turn], executor_->grid_dim);
+}
+
+void TraceFind::race(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how,
+                     uint16_t site, bool shared) {
+  const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
+  const uint16_t other_site = with_writer ? c.write_site : c.read_site;
+  uint16_t thread = with_writer ? c.writer : c.reader;
+  Finding f{.kind = shared ? Kind::shared_race : Kind::global_race};
+  std::string what = "memory";
+  if (shared) {
+    what = name_in_shared(p, site);
+  } else if (const Allocation* a = global_at(p)) {
+    what = a->name + ", byte " + std::to_string(p - a->begin);
+  }
+  const bool other_block = is_of_another(interval) || thread == Cell::kGrid;
+  const bool lacks_fence = unfenced_now_ != nullptr && [&] {
+    const Unfenced* const mine = std::exchange(unfenced_now_, nullptr);
+    const bool is_ordered = ordered(interval, thread, with_writer ? c.write_sync : c.read_sync);
+    unfenced_now_ = mine;
+    return is_ordered;
+  }();
+  const std::string why =
+      AsyncOrder::is_agent(thread) ? why_agent(AsyncOrder::kind_of(thread))
+      : lacks_fence ? ". This thread has seen by an atomic or a flag that it is there, but no fence "
+                      "(__threadfence) lies between that and this access"
+      : other_block ? " with nothing between the blocks that orders them"
+      : thread == AsyncOrder::kSeveral  ? readers_of(c.read_sync)
+      : shared || interval == interval_ ? " with no barrier between"
+                                        : "";
+  if (const EarlierWork* other = interval < launch_first_ ? unordered_at(interval) : nullptr;
+      other != nullptr && other->until_wait) {
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +
+             (with_writer ? " writes" : " reads") +
+             "; this launch may begin before that one has ended: griddepcontrol.wait "
+             "(cudaGridDependencySynchronize) must come first";
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
+  } else if (interval < launch_first_) {
+    f.kind = Kind::not_synchronized;
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + other->what +
+             (with_writer ? " has written" : " has read") + " in another stream; nothing orders this launch" +
+             in_streams->at + " behind it (cudaStreamWaitEvent, cudaStreamSynchronize)";
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
+  } else if (comes_behind_me(interval)) {
+    // That block ran ahead. Report the race as if that block had come after this one.
+    if (thread == Cell::kGrid) thread = c.read_sync;
+    const bool several = thread == Cell::kBlock || (thread & Cell::kWarp) != 0;
+    f.text = did(with_writer, grid_->is_atomic(other_site)) + what + ", which " + who_am_i() +
+             ((how & kWrite) != 0 ? " wrote" : " read") + " at line " +
+             std::to_string(source_of(place_of(site)).line) + why +
+             (several ? "; several threads of the block do" : "");
+    place(f, place_of(other_site));
+    f = executor_->placed(std::move(f));
+    const uint64_t b = block_of(interval);
+    const unsigned *grid = executor_->grid_dim, *block = executor_->block_dim;
+    const unsigned t = thread == Cell::kBlock        ? 0
+                       : (thread & Cell::kWarp) != 0 ? (thread & 0xFFU) * 32
+                                                     : thread;
+    f.block[0] = unsigned(b % grid[0]), f.block[1] = unsigned(b / grid[0] % grid[1]),
+    f.block[2] = unsigned(b / grid[0] / grid[1]);
+    f.thread[0] = t % block[0], f.thread[1] = t / block[0] % block[1], f.thread[2] = t / block[0] / block[1];
+  } else {
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + who(interval, thread) +
+             (with_writer ? " wrote" : " read") + " at line " +
+             std::to_string(source_of(place_of(other_site)).line) + why;
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
+  }
+  // A plain read of a word that atomics write may be a hint for an atomic of the same thread (kDecides), which
+  // may come later.
+  if (with_writer && (how & (kWrite | kAtomic | kVolatile)) == 0 && c.write_atomic && !c.write_volatile)
+    f.unless_hint = place_of(site);
+  if (!with_writer && (how & kAtomic) != 0 && !c.read_atomic) f.unless_hint = place_of(other_site);
+  const bool of_volatiles = (how & kVolatile) != 0 && !shared;
+  if ((how & kWrite) && !(how & (kAtomic | kAsync)) &&
+      (with_writer ? !c.write_atomic || c.write_volatile : of_volatiles)) {
+    // Two threads that write the same value do no harm. Whether they do is known only after the write.
+    if (doubt_.p != nullptr) return;
+    doubt_.may_be_flag = of_volatiles;
+    doubt_.p = p;
+    unsettled_ = true;
+    doubt_.bytes = bytes;
+    std::memcpy(doubt_.before, p, bytes);
+    doubt_.finding = std::move(f);
+    return;
+  }
+  executor_->add(f);
+}
+
+std::string TraceFind::who_am_i() const {
+  return "block " + triple(executor_->block_number, executor_->grid_dim) + ", thread " +
+         triple(executor_->lane->thread, executor_->block_dim);
+}
+
+bool TraceFind::is_one(const char* p, unsigned bytes) {
+  return p[0] == 1 && std::all_of(p + 1, p + bytes, [](char c) { return c == 0; });
+}
+
+void TraceFind::settle() {
+  if (!unsettled_) return;
+  judge();
+  contained_.undo();
+  unsettled_ = bad_index_.lane != nullptr;
+}
+
+void TraceFind::judge() {
+  if (doubt_.p == nullptr) return;
+  const bool changed = std::memcmp(doubt_.before, doubt_.p, doubt_.bytes) != 0;
+  const bool is_flag = doubt_.may_be_flag && is_one(doubt_.p, doubt_.bytes);
+  doubt_.p = nullptr;
+  if (changed && !is_flag) executor_->add(doubt_.finding);
 }
 
 }  // namespace klab::simt

@@ -15,11 +15,11 @@
 
 namespace klab::simt {
 
-class Executor;
+class BlockRunner;
 
 class WarpGroups {
  public:
-  explicit WarpGroups(Executor& executor) : executor_(executor) {}
+  explicit WarpGroups(BlockRunner& executor) : executor_(executor) {}
 
   /// What a lane brings to a product.
   struct Slot {
@@ -84,7 +84,7 @@ class WarpGroups {
   void multiply(const Product& p);
   void deliver(Group& g, uint64_t until);
 
-  Executor& executor_;
+  BlockRunner& executor_;
   std::vector<std::unique_ptr<Group>> groups_;
 };
 

@@ -100,6 +100,48 @@ TEST(Sources, OneNameIsOneType) {
     EXPECT_EQ(files.size(), 1U) << name << " in " << *files.begin() << " and " << *files.rbegin();
 }
 
+/// Classes whose members are defined in several sources, each with a reason.
+const std::map<std::string, std::string> split_classes = {
+    {"harness/check Trial",
+     "one source for each thing it does: a case, a run on a CPU, a watch over its threads"}};
+
+/// Returns the class whose member a line begins to define; "" if it begins none.
+std::string class_of_member(const std::string& line) {
+  static const std::regex member(
+      R"(^(?:[^\s/#(=][^(=]*[\s&*])?(?:\w+::)*([A-Z]\w*)::(?:~?\w+|operator[^(]*)\()");
+  std::smatch found;
+  const bool may_be = !line.empty() && line[0] != ' ' && line.find("::") != std::string::npos;
+  return may_be && std::regex_search(line, found, member) ? found[1].str() : "";
+}
+
+TEST(Sources, FindsMembers) {
+  EXPECT_EQ(class_of_member("void Trace::settle() {"), "Trace");
+  EXPECT_EQ(class_of_member("AsyncOrder::Moment TraceOrder::now() const {"), "TraceOrder");
+  EXPECT_EQ(class_of_member("std::string TraceFind::who(uint32_t interval) const {"), "TraceFind");
+  EXPECT_EQ(class_of_member("Fibers::~Fibers() {"), "Fibers");
+  EXPECT_EQ(class_of_member("[[gnu::always_inline]] inline bool TraceCheck::seen_quickly(Cell& c,"),
+            "TraceCheck");
+  EXPECT_EQ(class_of_member("uint64_t seed() { return Session::current().seed(); }"), "");
+  EXPECT_EQ(class_of_member("  Session::current();"), "");
+  EXPECT_EQ(class_of_member("std::string text(int x) {"), "");
+}
+
+/// A class is read in one header and one source. One that needs more than that is several classes.
+TEST(Sources, AClassLivesInOneSource) {
+  std::map<std::string, std::set<std::string>> where;
+  for (const std::string& file : files_under({"harness"}, {".cpp"})) {
+    const std::string room = fs::path(file).parent_path().string();
+    std::istringstream in(read_text(root / file));
+    for (std::string line; std::getline(in, line);)
+      if (const std::string name = class_of_member(line); !name.empty())
+        where[room + " " + name].insert(file);
+  }
+  EXPECT_GT(where.size(), 50U);
+  for (const auto& [name, files] : where)
+    EXPECT_EQ(files.size() > 1, split_classes.contains(name))
+        << name << " is defined in " << files.size() << " sources, one of them " << *files.begin();
+}
+
 /// `program | grep -q word` under pipefail fails whenever grep has found its word before the program has written its last line:
 /// the program ends by SIGPIPE then. Scripts write to a file, or give grep the text by `<<<`.
 TEST(Sources, NoScriptPipesIntoAGrepThatExitsEarly) {
