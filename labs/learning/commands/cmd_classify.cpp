@@ -16,6 +16,8 @@
 #include "labs/learning/network/network_line.h"
 #include "labs/learning/train/classify.h"
 #include "labs/learning/train/predict.h"
+#include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/ranks/share_processor.h"
 #include "labs/radiance/train/backends.h"
 
 namespace klab::classify_command {
@@ -85,7 +87,10 @@ void read_network(CLI::App& app, Values& v) {
 int run(CLI::App& app, Values& v) {
   const BackendChoice place = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
+  Ranks& ranks = Ranks::here();
   if (given(app, "--predict")) {
+    if (ranks.size() > 1)
+      throw std::invalid_argument("--predict is the work of one process: start it without mpirun");
     refuse_without_effect(app, v);
     v.predict.pictures = v.what;
     v.predict.seed = settings().seed;
@@ -134,6 +139,7 @@ int run(CLI::App& app, Values& v) {
   auto& loader = v.o.trainer.loader;
   // Points are not turned; digits and glyphs are turned slightly.
   if (!v.plain && v.o.trainer.model != "softmax") loader.degrees = 10, loader.scale = 0.1, loader.shift = 2;
+  share_processor(ranks, settings().threads);
   return learning::classify(v.o);
 }
 
@@ -147,6 +153,7 @@ KLAB_COMMAND(
          "version)\n"
          "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
          "klab classify spirals --model mlp --backend cuda   on a GPU; simt: its rungs on the host executor\n"
+         "mpirun -n 2 klab classify         by two processes, each of which computes half of every batch\n"
          "klab classify --predict RUN A.png B.png   what a trained network says of pictures; - reads names\n"
          "klab classify --predict RUN --evaluate DATA   its score on a data set\n"
          "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
@@ -224,7 +231,7 @@ KLAB_COMMAND(
                  {"classifier_evaluation", "--predict RUN --evaluate DATA"}},
                 "print the result as JSON");
        add_json_file(app, "classifier", "(result.json of the run)");
-       return [v, &app] { return run(app, *v); };
+       return [v, &app] { return Ranks::here().run([&] { return run(app, *v); }); };
      }});
 
 }  // namespace

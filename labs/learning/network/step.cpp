@@ -86,9 +86,15 @@ void Step::backward(Ops& ops, bool last) const {
     ops.call<Axpy>({n}, {.a = one(), .x = last ? sum_ : gradient, .y = last ? gradient : sum_});
     if (last) ops.fill("clear sums", sum_, 0, n * int64_t(sizeof(float)));
   }
-  if (!last || settings_.precision == Precision::f32) return;
+  if (last && settings_.ranks == 1) check(ops);
+}
+
+void Step::check(Ops& ops) const {
+  if (!checks()) return;
+  const int64_t n = network_.parameters().size();
+  const Handle<float>& gradient = network_.parameters().gradient();
   const Handle<int32_t> first = number<int32_t>(offsetof(Numbers, not_finite));
-  store(back, gradient, gradient, n, kOfGradients);
+  store(pass(ops, true), gradient, gradient, n, kOfGradients);
   ops.call<AllFinite>({n}, {.p = gradient, .first = first});
   ops.call<Unscale>({n},
                     {.scale = number<float>(offsetof(Numbers, scale)), .first = first, .gradient = gradient});
@@ -256,6 +262,7 @@ Step::Step(Network& network, const StepSettings& settings)
 std::vector<PlannedCall> Step::calls() const {
   MeasureOps step(memory_), evaluation(memory_);
   loss_and_gradient(step);
+  if (settings_.ranks > 1) check(step);
   update(step);
   forward(evaluation, false);
   std::vector<PlannedCall> list = step.calls();
@@ -271,7 +278,8 @@ void Step::write(const float* x, const int32_t* labels, uint64_t seed, uint64_t 
   const auto n = size_t(network_.batch());
   network_.write(x, seed, draw);
   memory_.write(labels_, labels, n * sizeof(int32_t));
-  const std::vector<float> weights(n, 1.0F / float(n) * (float(scale) / float(settings_.parts)));
+  const std::vector<float> weights(
+      n, 1.0F / float(n) * (float(scale) / float(settings_.parts * settings_.ranks)));
   memory_.write(d_loss_, weights.data(), n * sizeof(float));
   host_numbers_.scale = float(scale);
   host_numbers_.clip = float(settings_.optimizer.clip);

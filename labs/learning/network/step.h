@@ -91,6 +91,8 @@ struct StepSettings {
   bool rounds_weights = true;
   /// A batch passes through the network in this many parts, whose gradients are summed.
   int64_t parts = 1;
+  /// Processes that share a batch. Between backward() and check() the caller sums the gradient over them.
+  int64_t ranks = 1;
 };
 
 class Step {
@@ -119,8 +121,10 @@ class Step {
   void forward(Ops& ops, bool training) const { network_.forward(pass(ops, training)); }
   /// Computes the losses of the part's examples, and the gradient of their mean with respect to the outputs.
   void loss(Ops& ops) const;
-  /// Computes the gradient of the parameters: after the last part the sum over all parts, checked and without the loss scale.
+  /// Computes the gradient of the parameters: after the last part the sum over all parts, checked unless several ranks share the batch.
   void backward(Ops& ops, bool last = true) const;
+  /// Rounds the gradient where the precision asks for it, looks for numbers that are not finite, and divides by the loss scale.
+  void check(Ops& ops) const;
   void loss_and_gradient(Ops& ops, bool last = true) const;
   void update(Ops& ops) const;
 
@@ -135,6 +139,8 @@ class Step {
   std::vector<PlannedCall> calls() const;
   Handle<float> d_logits() const { return d_logits_; }
   Memory& memory() { return memory_; }
+  /// Returns whether a gradient summed over ranks has to pass check().
+  bool checks() const { return settings_.precision != Precision::f32; }
   Handle<float> one() const { return number<float>(offsetof(Numbers, one)); }
 
   /// Returns moments and counts, for a checkpoint.

@@ -14,33 +14,49 @@
 namespace klab::learning {
 namespace {
 
-std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s, const Backend& backend) {
+std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s, const Backend& backend,
+                               int64_t ranks) {
   auto network = make_model(s.model, data.train.dims, data.train.classes);
   if (s.accumulate < 1 || s.loader.batch % s.accumulate != 0)
     throw std::invalid_argument(
         fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
                     s.accumulate, s.loader.batch));
+  if (s.loader.batch % (s.accumulate * ranks) != 0)
+    throw std::invalid_argument(fmt::format(
+        "--batch {}: {} processes with {} each need a multiple of {}; take another batch or number of "
+        "processes",
+        s.loader.batch, ranks, s.accumulate == 1 ? "one part" : fmt::format("{} parts", s.accumulate),
+        s.accumulate * ranks));
   if (s.initialization != "kaiming" && s.initialization != "he" && s.initialization != "xavier")
     throw std::invalid_argument("no initialization is called " + s.initialization +
                                 ": --init kaiming (or he) or xavier");
-  network->build(s.loader.batch / s.accumulate, s.seed, s.recompute, backend);
+  network->build(s.loader.batch / (s.accumulate * ranks), s.seed, s.recompute, backend);
   if (s.initialization == "xavier") initialize_xavier(*network, s.seed);
   network->memory().push();
   return network;
 }
 
+LoaderSettings loader_of(LoaderSettings settings, const RankSums& ranks) {
+  settings.rank = ranks.rank();
+  settings.ranks = ranks.size();
+  return settings;
+}
+
 }  // namespace
 
-Trainer::Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend)
+Trainer::Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend,
+                 const Carrier& carrier)
     : settings_(settings),
+      ranks_(carrier),
       data_(data),
       scale_(settings.scale.value_or(scale_of(data.train))),
-      network_(built(data, settings, backend)),
-      program_(
-          *network_,
-          {.optimizer = settings.optimizer, .precision = settings.precision, .parts = settings.accumulate}),
+      network_(built(data, settings, backend, ranks_.size())),
+      program_(*network_, {.optimizer = settings.optimizer,
+                           .precision = settings.precision,
+                           .parts = settings.accumulate,
+                           .ranks = ranks_.size()}),
       ops_(program_.memory()),
-      loader_(data.train, settings.loader, scale_.mean, scale_.deviation),
+      loader_(data.train, loader_of(settings.loader, ranks_), scale_.mean, scale_.deviation),
       loss_scale_(settings.loss_scale) {
   schedule_factor(settings.schedule, 0);  // throws for an unknown name
   if (mixed()) scales_ = {{0, loss_scale_.value()}};
@@ -76,7 +92,7 @@ double Trainer::taught_gradient(const float* values, bool last) {
   const double loss =
       soft_cross_entropy(n, classes, network_->outputs().data(), teacher_.network->outputs().data(),
                          teacher_.softening, d_logits.data());
-  const float factor = float(mixed() ? loss_scale_.value() : 1) / float(settings_.accumulate);
+  const float factor = float(mixed() ? loss_scale_.value() : 1) / float(settings_.accumulate * ranks_.size());
   for (float& d : d_logits) d *= factor;
   program_.memory().write(program_.d_logits(), d_logits.data(), d_logits.size() * sizeof(float));
   run(last ? "backward" : "backward of a part", [&](Ops& ops) { program_.backward(ops, last); });
@@ -91,7 +107,8 @@ double Trainer::loss_and_gradient(const Batch& batch, bool late) {
   for (int64_t part = 0; part < parts; ++part) {
     const bool last = part + 1 == parts;
     const float* values = batch.values.data() + part * n * size;
-    program_.write(values, batch.labels.data() + part * n, settings_.seed, uint64_t(step_ * parts + part),
+    program_.write(values, batch.labels.data() + part * n, settings_.seed,
+                   uint64_t((step_ * ranks_.size() + ranks_.rank()) * parts + part),
                    mixed() ? loss_scale_.value() : 1);
     if (teacher_.network != nullptr) {
       loss += taught_gradient(values, last) / double(parts);
@@ -99,9 +116,23 @@ double Trainer::loss_and_gradient(const Batch& batch, bool late) {
       run(last ? "gradient" : "gradient of a part", [&](Ops& ops) { program_.loss_and_gradient(ops, last); });
       if (!late) loss += program_.mean_loss() / double(parts);
     }
+    if (last && ranks_.size() > 1) {
+      profile_.time("sum over ranks", [&] {
+        ranks_.sum(program_.memory(), network_->parameters().gradient(), network_->parameters().size());
+      });
+      if (mixed()) run("check", [&](Ops& ops) { program_.check(ops); });
+    }
     if (mixed()) lost_ += program_.lost();
   }
-  return loss;
+  return late ? loss : mean_over_ranks(loss);
+}
+
+/// Adds in the order of the ranks, as one process adds its parts.
+double Trainer::mean_over_ranks(double loss) {
+  if (ranks_.size() == 1) return loss;
+  double sum = 0;
+  for (const double one : ranks_.gather({&loss, 1})) sum += one / double(ranks_.size());
+  return sum;
 }
 
 double Trainer::step() {
@@ -134,22 +165,34 @@ double Trainer::step() {
     run("update", [&](Ops& ops) { program_.update(ops); });
   }
   if (late) {
-    loss = program_.mean_loss();
+    loss = mean_over_ranks(program_.mean_loss());
     require_finite();
   }
   ++step_;
   return loss;
 }
 
+void Trainer::average_running() {
+  if (ranks_.size() == 1 || network_->kept().empty() || averaged_ == step_) return;
+  averaged_ = step_;
+  network_->memory().pull();
+  for (const Kept& k : network_->kept())
+    ranks_.sum({k.values, size_t(volume(k.dims))}, 1 / float(ranks_.size()));
+  network_->memory().push();
+}
+
 Evaluation Trainer::evaluate(const Examples& examples) {
+  average_running();
   const int64_t n = network_->batch(), size = volume(examples.dims), classes = data_.train.classes;
   Evaluation e;
-  e.predicted.resize(size_t(examples.count()));
   e.confusion.resize(size_t(classes * classes));
   Array<float> values(n * size);
   Array<int32_t> labels(n);
   Profile unused;
-  for (int64_t begin = 0; begin < examples.count(); begin += n) {
+  // The loss and the class of each example, 0 for those of other ranks.
+  const auto count = size_t(examples.count());
+  std::vector<float> found(2 * count, 0.0F);
+  for (int64_t begin = n * ranks_.rank(); begin < examples.count(); begin += n * ranks_.size()) {
     // Fill the last batch with the last example, so that every call has the planned shape.
     for (int64_t i = 0; i < n; ++i) {
       const int64_t k = std::min(begin + i, examples.count() - 1);
@@ -166,12 +209,17 @@ Evaluation Trainer::evaluate(const Examples& examples) {
     const std::vector<float> logits = network_->outputs(), losses = program_.losses();
     for (int64_t i = 0; i < std::min(n, examples.count() - begin); ++i) {
       const float* row = logits.data() + i * classes;
-      const auto predicted = int32_t(std::max_element(row, row + classes) - row);
-      e.predicted[size_t(begin + i)] = predicted;
-      e.right += predicted == labels[i];
-      ++e.confusion[size_t(labels[i] * classes + predicted)];
-      e.loss += double(losses[size_t(i)]);
+      found[size_t(begin + i)] = losses[size_t(i)];
+      found[count + size_t(begin + i)] = float(std::max_element(row, row + classes) - row);
     }
+  }
+  ranks_.sum(found);
+  for (size_t i = 0; i < count; ++i) {
+    const auto predicted = int32_t(found[count + i]), label = examples.labels[i];
+    e.predicted.push_back(predicted);
+    e.right += predicted == label;
+    ++e.confusion[size_t(label * classes + predicted)];
+    e.loss += double(found[i]);
   }
   e.loss /= double(std::max<int64_t>(1, examples.count()));
   return e;
@@ -218,6 +266,7 @@ void Trainer::restore(const std::filesystem::path& file, std::map<std::string, s
                     file.string(), words["precision"], name_of(settings_.precision), words["precision"]));
   program_.round_masters();
   program_.push();
+  averaged_ = step_;
   if (!mixed()) return;
   LossScale::State s;
   std::istringstream text(words["loss_scale"]);

@@ -13,6 +13,7 @@
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/checkpoint.h"
 #include "labs/learning/network/step.h"
+#include "labs/learning/train/rank_sums.h"
 
 namespace klab::learning {
 
@@ -55,8 +56,10 @@ class Trainer {
  public:
   /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
   /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set
-  /// must outlive the trainer.
-  Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend = cpu_backend());
+  /// must outlive the trainer. Where a carrier connects several ranks, each of them computes an equal part of every batch, and the
+  /// steps are those of one process with as many times the parts. Collective functions are called by every rank.
+  Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend = cpu_backend(),
+          const Carrier& carrier = {});
 
   /// Returns the calls that a plan must cover; use() sets the plan.
   std::vector<PlannedCall> calls() const;
@@ -65,9 +68,10 @@ class Trainer {
   /// Throws std::invalid_argument if it takes other batches, other examples or has other classes.
   void learn_from(const Teacher& teacher);
 
-  /// Takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
+  /// Collective: takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
   /// once, when the parameters may have moved already, else after kMostSkipped skipped steps in a row.
   double step();
+  /// Collective: each rank evaluates a part of the examples, and all get the whole result.
   Evaluation evaluate(const Examples& examples);
 
   static constexpr int64_t kMostSkipped = LossScale::kMostSkipped;
@@ -85,7 +89,9 @@ class Trainer {
   const HostCounts& host_counts() { return program_.memory().counts(); }
   const TrainerSettings& settings() const { return settings_; }
 
-  /// Saves everything needed to resume without a difference; `words` are stored with it.
+  /// Collective: replaces running averages by their mean over the ranks, since each has seen its own parts of batches only.
+  void average_running();
+  /// Saves everything needed to resume without a difference; `words` are stored with it. Follows average_running().
   void save(const std::filesystem::path& file, std::map<std::string, std::string> words);
   /// Takes over the numbers of a model of the same layers, whose moments are at 0. Throws as load_network() does.
   void begin_from(const std::filesystem::path& model);
@@ -97,10 +103,12 @@ class Trainer {
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
   double loss_and_gradient(const Batch& batch, bool late);
+  double mean_over_ranks(double loss);
   double taught_gradient(const float* values, bool last);
   void run(const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, profile_, body); }
 
   TrainerSettings settings_;
+  RankSums ranks_;
   const Dataset& data_;
   Scale scale_;
   std::unique_ptr<Network> network_;
@@ -110,7 +118,8 @@ class Trainer {
   Loader loader_;
   Plan plan_;
   Profile profile_;
-  int64_t step_ = 0;
+  int64_t step_ = 0,
+          averaged_ = -1;  // averaged_: the step at which running averages were the same on all ranks
   LossScale loss_scale_;
   Lost lost_;
   std::vector<std::pair<int64_t, double>> scales_;
