@@ -205,6 +205,9 @@ TEST_F(Classify, PredictsPicturesAndScoresASavedModel) {
   }
   // Any number of pictures a pass gives the same probabilities; names on standard input are answered one by one.
   EXPECT_EQ(klab(predict + "--json --predict-batch 1" + files).out, said.out);
+  const Said limited = klab(predict + "--json --predict-batch 1000 --memory 1MB" + files);
+  EXPECT_EQ(limited.out, said.out);
+  EXPECT_NE(limited.err.find("examples at a time, not 1000"), std::string::npos) << limited.err;
   std::ofstream(folder / "names") << (folder / "g0.png").string() << "\n/nowhere.png\n"
                                   << (folder / "g1.png").string() << "\n";
   const Said served = klab(predict + "--csv - <" + (folder / "names").string());
@@ -318,6 +321,10 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
   refused(predict + "--test 5 a.png", {"--test", "--evaluate DATA"});
   refused("--predict-batch 4 glyphs", {"--predict-batch", "--predict RUN"});
   refused("--csv glyphs", {"--csv", "--predict RUN"});
+  refused("--memory 1GB glyphs", {"--memory", "--predict RUN"});
+  refused(predict + "--predict-batch 0 a.png", {"--predict-batch 0", "auto, or a number from 1 to 1048576"});
+  refused(predict + "--predict-batch 4x a.png", {"--predict-batch 4x", "auto"});
+  refused(predict + "--memory some a.png", {"--memory some"});
   refused("glyphs --model mlp --network 10", {"--network", "--model", "leave one of them out"});
   refused("glyphs --no-prefetch --ahead 2", {"--no-prefetch", "--ahead", "leave one out"});
   refused("glyphs --train 40 --test 20 --batch 8 --ahead 2 --workers 3",

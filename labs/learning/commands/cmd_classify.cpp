@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <stdexcept>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "harness/cli/json_option.h"
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
+#include "harness/core/bytes.h"
 #include "harness/gpu/gpu.h"
 #include "labs/learning/network/network_line.h"
 #include "labs/learning/train/classify.h"
@@ -29,16 +31,16 @@ struct Values {
   std::vector<std::string> what;  // the data to train on, or the pictures to classify
   std::string network;
   bool plain = false;  // no augmentation
-  std::string precision = "f32", loss_scale, backend = "cpu";
+  std::string precision = "f32", loss_scale, backend = "cpu", predict_batch, memory;
 };
 
 bool given(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
 
 /// Throws std::invalid_argument for the first option that would have no effect on a network that is trained already.
 void refuse_without_effect(const CLI::App& app, const Values& v) {
-  static constexpr std::array<std::string_view, 12> kTaken = {
-      "--help",     "--threads",       "--seed", "--isa",  "data",   "--predict",
-      "--evaluate", "--predict-batch", "--csv",  "--json", "--plan", "--backend"};
+  static constexpr std::array<std::string_view, 13> kTaken = {
+      "--help",          "--threads", "--seed", "--isa",  "data",      "--predict", "--evaluate",
+      "--predict-batch", "--csv",     "--json", "--plan", "--backend", "--memory"};
   const bool scores = !v.predict.evaluate.empty();
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();
@@ -58,6 +60,25 @@ void refuse_without_effect(const CLI::App& app, const Values& v) {
     throw std::invalid_argument(
         "--predict-batch has no effect on names from standard input, which are answered one by one: leave "
         "it out");
+}
+
+int64_t batch_named(const std::string& text) {
+  int64_t batch = 0;
+  const auto end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, batch);
+  const Range allowed = range::examples_a_step;
+  if (error != std::errc() || at != end || !(double(batch) >= allowed.low && double(batch) <= allowed.high))
+    throw std::invalid_argument(fmt::format("--predict-batch {}: auto, or a number from {} to {}",
+                                            text.substr(0, 40), allowed.low, allowed.high));
+  return batch;
+}
+
+int64_t memory_named(const std::string& text) {
+  try {
+    return bytes_from(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string("--memory ") + e.what());
+  }
 }
 
 /// Takes layers and settings from --network; a setting on the command line goes before the file's.
@@ -98,13 +119,15 @@ int run(CLI::App& app, Values& v) {
     v.predict.json = v.o.json;
     v.predict.backend = place.backend;
     v.predict.rungs = place.ladder;
+    if (!v.predict_batch.empty() && v.predict_batch != "auto") v.predict.batch = batch_named(v.predict_batch);
+    if (!v.memory.empty()) v.predict.memory = memory_named(v.memory);
     if (!v.o.plan.empty()) v.predict.plan = v.o.plan;
     if (!v.predict.evaluate.empty() && !v.what.empty())
       throw std::invalid_argument(
           "--evaluate scores a data set and takes no pictures: leave one of them out");
     return learning::predict(v.predict);
   }
-  for (const char* option : {"--evaluate", "--csv", "--predict-batch"})
+  for (const char* option : {"--evaluate", "--csv", "--predict-batch", "--memory"})
     if (given(app, option))
       throw std::invalid_argument(std::string(option) + " needs a trained network: --predict RUN");
   if (given(app, "--network") && given(app, "--model"))
@@ -170,8 +193,12 @@ KLAB_COMMAND(
        app.add_option("--evaluate", v->predict.evaluate,
                       "with --predict: score the network on this data set's test examples")
            ->option_text("DATA");
-       app.add_option("--predict-batch", v->predict.batch, "with --predict: pictures a pass (default 16)")
-           ->check(number_within<int64_t>(range::examples_a_step));
+       app.add_option("--predict-batch", v->predict_batch,
+                      "with --predict: pictures a pass, or auto (default): 16, and half as many each time "
+                      "memory is short");
+       app.add_option(
+           "--memory", v->memory,
+           "with --predict: most memory for the network and its passes: 2MB (default: what there is)");
        app.add_flag("--csv", v->predict.csv, "with --predict: print CSV, a column a class");
        app.add_option("--model", t.model, "softmax, mlp or cnn (default)");
        app.add_option(

@@ -33,12 +33,12 @@ void store(const Pass& pass, const Handle<float>& from, const Handle<float>& to,
                              {.x = from, .factor = pass.one, .y = to, .lost = pass.lost.from(3 * counted)});
 }
 
-/// Throws std::runtime_error if a GPU has less free memory than the tensors need.
+/// Throws ShortOfMemory if a GPU has less free memory than the tensors need.
 void require_room(const Memory& memory, const char* whose) {
   const Backend& b = memory.backend();
   if (b.in_host_memory || !b.available) return;
   if (const int64_t free = b.available(); memory.bytes() > free)
-    throw std::runtime_error(
+    throw ShortOfMemory(
         fmt::format("--backend {}: {} needs {:.2f} GB of the GPU's memory and {:.2f} GB are free: lower "
                     "--batch, or give --accumulate 2",
                     b.name, whose, double(memory.bytes()) * 1e-9, double(free) * 1e-9));
@@ -190,6 +190,33 @@ void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backe
   memory_->push();
 }
 
+void Network::build_for_inference(int64_t n, int64_t most, const Backend& backend) {
+  batch_ = n;
+  memory_ = std::make_unique<Memory>(backend);
+  parameters_.declare(*memory_, false);
+  int64_t widest = 0;
+  for (const auto& m : modules_) widest = std::max(widest, volume(m->out()));
+  outputs_ = {memory_->tensor<float>("input", n, volume(in_))};
+  const std::array<Handle<float>, 2> turns = {memory_->tensor<float>("outputs", n, widest),
+                                              memory_->tensor<float>("next outputs", n, widest)};
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    outputs_.push_back(turns[i % 2]);
+    modules_[i]->declare(*memory_, n);
+  }
+  MeasureOps inference(*memory_);
+  forward({inference});
+  inference_bytes_ = inference.bytes_used();
+  const Backend& b = memory_->backend();
+  const int64_t free = b.in_host_memory || !b.available ? 0 : b.available();
+  const int64_t room = most > 0 && free > 0 ? std::min(most, free) : std::max(most, free);
+  if (room > 0 && inference_bytes_ > room)
+    throw ShortOfMemory(fmt::format("batches of {} take {:.2f} MB, and there are {:.2f} MB", n,
+                                    double(inference_bytes_) * 1e-6, double(room) * 1e-6));
+  memory_->allocate(inference.used());
+  for (const auto& m : modules_) m->initialize(*memory_, 1);
+  memory_->push();
+}
+
 std::vector<Kept> Network::kept() const {
   std::vector<Kept> list;
   for (const auto& m : modules_)
@@ -199,6 +226,10 @@ std::vector<Kept> Network::kept() const {
 
 std::vector<PlannedCall> Network::calls() const {
   MeasureOps training(*memory_), inference(*memory_);
+  if (inference_bytes_ > 0) {
+    forward({inference});
+    return inference.calls();
+  }
   forward({training, true});
   backward({training, true}, output());  // gradients have the sizes of outputs
   forward({inference});

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@
 #include "reference/sgd/optimizer_step.h"
 
 namespace klab::learning {
+
+/// A network or its optimizer needs more memory than there is, or than was allowed.
+struct ShortOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// A sequence of modules, and the memory between them.
 class Network {
@@ -33,6 +39,10 @@ class Network {
   /// al., "Training Deep Nets with Sublinear Memory Cost", 2016). 1 keeps all.
   void build(int64_t n, uint64_t seed, int64_t keep = 1, const Backend& backend = cpu_backend());
 
+  /// Allocates memory for forward passes over batches of n that no backward follows: without gradients, and with two arrays for all
+  /// outputs. Throws ShortOfMemory if that takes more than `most` bytes (0: any number) or than a GPU has free.
+  void build_for_inference(int64_t n, int64_t most = 0, const Backend& backend = cpu_backend());
+
   const Dims& in() const { return in_; }
   const Dims& out() const { return modules_.empty() ? in_ : modules_.back()->out(); }
   Parameters& parameters() { return parameters_; }
@@ -44,7 +54,9 @@ class Network {
   std::vector<Kept> kept() const;
   /// Returns the bytes of outputs and of their gradients.
   int64_t activation_bytes() const { return activation_bytes_; }
-  /// Returns the calls of forward and backward, in training and after it, for a plan.
+  /// Returns the bytes of all tensors that a forward pass of a network built for inference uses.
+  int64_t inference_bytes() const { return inference_bytes_; }
+  /// Returns the calls of forward and backward, in training and after it, for a plan; of forward alone where no backward follows.
   std::vector<PlannedCall> calls() const;
 
   /// Writes a batch [batch,in], and what masks are drawn by.
@@ -72,7 +84,7 @@ class Network {
   std::unique_ptr<Memory> memory_;
   std::vector<Handle<float>> outputs_;   // the network's input, then the output of each module
   std::vector<Handle<float>> d_inputs_;  // by module
-  int64_t batch_ = 0, activation_bytes_ = 0;
+  int64_t batch_ = 0, activation_bytes_ = 0, inference_bytes_ = 0;
   size_t keep_ = 1;
 };
 
