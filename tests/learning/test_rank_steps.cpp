@@ -1,10 +1,13 @@
 // A classifier by several ranks, threads in the place of processes, next to one process that computes as many parts of its batch.
 // Between processes: tests/cli/test_classify_ranks.sh.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -128,6 +131,103 @@ TEST(RankSteps, RefusesABatchThatRanksDoNotDivide) {
               std::string::npos)
         << e.what();
   }
+}
+
+/// Each rank holds some of the layers: the steps, the averages and the files are those of one process that has them all.
+class SplitLayers : public ::testing::Test {
+ protected:
+  SplitLayers()
+      : folder(std::filesystem::temp_directory_path() / ("klab_split_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder);
+  }
+  ~SplitLayers() override { std::filesystem::remove_all(folder); }
+  static TrainerSettings settings(bool split) {
+    TrainerSettings s =
+        settings_of_ranks("conv 4 5 stride 2, batchnorm, pool, dropout 0.2, conv 6 3, 20, 10");
+    s.optimizer.clip = 0;
+    s.accumulate = 3;
+    s.split_layers = split;
+    return s;
+  }
+  static void each_rank(int ranks, const std::function<void(int, const Carrier&)>& work) {
+    CarrierThreads carriers(ranks);
+    std::vector<std::jthread> threads;
+    for (int r = 0; r < ranks; ++r) threads.emplace_back([&, r] { work(r, carriers.carrier(r)); });
+  }
+  static std::string bytes(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  const Dataset data{"glyphs", make_glyphs(50, 1), make_glyphs(21, 2)};
+  std::filesystem::path folder;
+};
+
+TEST_F(SplitLayers, MakeTheStepsOfOneProcess) {
+  Trainer one(data, settings(false));
+  CallTimes none(std::vector<CallTime>{});
+  one.use(Plan::named("naive", one.calls(), none));
+  std::vector<double> losses;
+  for (int i = 0; i < 4; ++i) losses.push_back(one.step());
+  const Evaluation score = one.evaluate(data.test);
+  one.save(folder / "one", {});
+  const std::string expected = bytes(folder / "one");
+  for (const int ranks : {2, 3}) {
+    each_rank(ranks, [&](int rank, const Carrier& carrier) {
+      Trainer part(data, settings(true), cpu_backend(), carrier);
+      CallTimes nothing(std::vector<CallTime>{});
+      part.use(Plan::named("naive", part.calls(), nothing));
+      EXPECT_LT(part.network().parameters().count(), one.network().parameters().count());
+      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(part.step(), losses[i], 1e-12 * losses[i]);
+      part.save(folder / "half", {});
+      std::vector<float> written{1};
+      carrier.sum(written);  // the first rank writes, and all read
+      // Another trainer resumes in the middle.
+      Trainer resumed(data, settings(true), cpu_backend(), carrier);
+      resumed.use(Plan::named("naive", resumed.calls(), nothing));
+      std::map<std::string, std::string> words;
+      resumed.restore(folder / "half", words);
+      for (size_t i = 2; i < 4; ++i) EXPECT_NEAR(resumed.step(), losses[i], 1e-12 * losses[i]);
+      const Evaluation e = resumed.evaluate(data.test);
+      EXPECT_EQ(e.predicted, score.predicted) << "rank " << rank;
+      EXPECT_EQ(e.loss, score.loss);
+      resumed.save(folder / "split", {});
+    });
+    EXPECT_TRUE(bytes(folder / "split") == expected) << ranks << " ranks";
+  }
+}
+
+TEST_F(SplitLayers, GiveTheBusiestRankAsLittleWorkAsPossible) {
+  const std::vector<LayerWork> work = {{1, 2, true}, {1, 2, false}, {1, 2, true}, {4, 8, true}};
+  // The last rank computes its forward once, others twice: 4 | 3 + 3 + 12, 8 | 3 + 12, or 12 | 12.
+  EXPECT_EQ(split_layers(work, 2), (std::vector<size_t>{0, 3, 4}));
+  EXPECT_EQ(split_layers(work, 3), (std::vector<size_t>{0, 1, 3, 4}));
+  EXPECT_EQ(split_layers(work, 1), (std::vector<size_t>{0, 4}));
+  EXPECT_THROW(split_layers(work, 4), std::invalid_argument);
+}
+
+TEST_F(SplitLayers, RefuseWhatNeedsAllGradients) {
+  const auto complaint = [&](const TrainerSettings& s, int ranks) -> std::string {
+    CarrierThreads carriers(ranks);
+    try {
+      Trainer trainer(data, s, cpu_backend(), carriers.carrier(0));
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "";
+  };
+  TrainerSettings s = settings(true);
+  EXPECT_EQ(complaint(s, 1).find("--split-layers: this process is alone"), 0U);
+  EXPECT_NE(complaint(s, 6).find("6 processes, and the network has 5 layers with weights"),
+            std::string::npos);
+  s.optimizer.clip = 1;
+  EXPECT_EQ(complaint(s, 2).find("--split-layers: --clip"), 0U);
+  s = settings(true);
+  s.precision = Precision::bf16;
+  EXPECT_EQ(complaint(s, 2).find("--split-layers: --precision bf16"), 0U);
+  s = settings(true);
+  s.recompute = 2;
+  EXPECT_NE(complaint(s, 2).find("leave out --recompute"), std::string::npos);
 }
 
 }  // namespace

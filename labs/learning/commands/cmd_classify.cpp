@@ -177,6 +177,7 @@ KLAB_COMMAND(
          "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
          "klab classify spirals --model mlp --backend cuda   on a GPU; simt: its rungs on the host executor\n"
          "mpirun -n 2 klab classify         by two processes, each of which computes half of every batch\n"
+         "mpirun -n 2 klab classify --accumulate 4 --split-layers   each process holds some of the layers\n"
          "klab classify --predict RUN A.png B.png   what a trained network says of pictures; - reads names\n"
          "klab classify --predict RUN --evaluate DATA   its score on a data set\n"
          "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
@@ -232,6 +233,10 @@ KLAB_COMMAND(
        add_number(app, "--recompute", t.recompute, range::examples_a_step,
                   "keep every N-th layer's outputs, and compute the others again for the gradients "
                   "(default 1: keep all)");
+       app.add_flag(
+           "--split-layers", t.split_layers,
+           "by several processes: each holds some of the layers, and the parts of a batch (--accumulate) "
+           "pass through them; without it each computes a part of every batch");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not during the one before");

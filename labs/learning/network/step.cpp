@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "harness/core/registry.h"
 #include "harness/program/measure_ops.h"
 #include "reference/adam/adam.h"
 #include "reference/adamw/adamw.h"
@@ -156,15 +157,16 @@ const std::map<std::string, Step::Update>& Step::updates() {
 
 // ---- What programs need: tensors, and numbers of the host. ----
 
-void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backend) {
+void Network::declare(Memory& memory, int64_t n, int64_t keep) {
   batch_ = n;
   keep_ = size_t(keep);
-  memory_ = std::make_unique<Memory>(backend);
-  parameters_.declare(*memory_);
-  outputs_ = {memory_->tensor<float>("input", n, volume(in_))};
+  activation_bytes_ = 0;
+  d_inputs_.clear();
+  parameters_.declare(memory);
+  outputs_ = {memory.tensor<float>("input", n, volume(in_))};
   const auto tensor = [&](const std::string& name, int64_t numbers) {
     activation_bytes_ += numbers * int64_t(sizeof(float));
-    return memory_->tensor<float>(name, 1, numbers);
+    return memory.tensor<float>(name, 1, numbers);
   };
   int64_t widest = 0;
   std::vector<int64_t> within(keep_, 0);  // largest output at each position within a segment
@@ -182,8 +184,53 @@ void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backe
     d_inputs_.push_back(keep_ > 1 && i > 1
                             ? d_inputs_[i - 2]
                             : tensor(m.name() + ".d_input", keep_ > 1 ? widest : n * volume(m.in())));
-    m.declare(*memory_, n);
+    m.declare(memory, n);
   }
+}
+
+std::vector<PlannedCall> Network::plan_calls(int64_t n, std::vector<LayerWork>& work) {
+  // About as many operations take the time in which a byte comes from memory, on processors and GPUs alike.
+  constexpr double kOperationsOfAByte = 10;
+  Memory memory;
+  declare(memory, n, 1);
+  std::vector<PlannedCall> calls;
+  const auto measured = [&](const auto& pass) {
+    MeasureOps ops(memory);
+    pass(ops);
+    double sum = 0;
+    for (const PlannedCall& c : ops.calls()) {
+      const Cost cost = find_op(c.op)->op.cost(c.shape);
+      sum += c.times * (cost.flops + kOperationsOfAByte * cost.bytes);
+    }
+    add_other_calls(ops, calls);
+    return sum;
+  };
+  work.clear();
+  for (size_t i = 0; i < modules_.size(); ++i)
+    work.push_back({.forward = measured([&](Ops& ops) {
+                      forward({ops, true}, i);
+                    }),
+                    .backward = measured([&](Ops& ops) {
+                      modules_[i]->backward({ops, true}, n, outputs_[i], outputs_[i + 1], d_inputs_[i]);
+                    }),
+                    .has_weights = tensors_[i] > (i > 0 ? tensors_[i - 1] : 0)});
+  measured([&](Ops& ops) { forward({ops}); });
+  return calls;
+}
+
+void Network::keep_layers(size_t begin, size_t end) {
+  const size_t first = begin > 0 ? tensors_[begin - 1] : 0, last = tensors_[end - 1];
+  in_ = modules_[begin]->in();
+  const auto at = [](auto& list, size_t i) { return list.begin() + std::ptrdiff_t(i); };
+  modules_.erase(at(modules_, end), modules_.end());
+  modules_.erase(modules_.begin(), at(modules_, begin));
+  parameters_.keep(first, last);
+  tensors_.clear();  // only a whole network is split
+}
+
+void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backend) {
+  memory_ = std::make_unique<Memory>(backend);
+  declare(*memory_, n, keep);
   require_room(*memory_, "the network");
   memory_->allocate();
   for (const auto& m : modules_) m->initialize(*memory_, seed);

@@ -22,6 +22,12 @@ struct ShortOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What a layer costs in training, for splitting a network.
+struct LayerWork {
+  double forward = 0, backward = 0;
+  bool has_weights = false;
+};
+
 /// A sequence of modules, and the memory between them.
 class Network {
  public:
@@ -32,6 +38,7 @@ class Network {
   template <class M, class... More>
   Network& add(const std::string& name, More... more) {
     modules_.push_back(std::make_unique<M>(parameters_, name, out(), more...));
+    tensors_.push_back(parameters_.tensors().size());
     return *this;
   }
   /// Allocates memory for batches of n, and initializes parameters by seed. Only every `keep`-th output
@@ -42,6 +49,11 @@ class Network {
   /// Allocates memory for forward passes over batches of n that no backward follows: without gradients, and with two arrays for all
   /// outputs. Throws ShortOfMemory if that takes more than `most` bytes (0: any number) or than a GPU has free.
   void build_for_inference(int64_t n, int64_t most = 0, const Backend& backend = cpu_backend());
+
+  /// Ahead of build(): returns the calls of a step on batches of n, and what each layer costs in it. Allocates nothing that stays.
+  std::vector<PlannedCall> plan_calls(int64_t n, std::vector<LayerWork>& work);
+  /// Ahead of build(): leaves out all layers but these, with their parameters.
+  void keep_layers(size_t begin, size_t end);
 
   const Dims& in() const { return in_; }
   const Dims& out() const { return modules_.empty() ? in_ : modules_.back()->out(); }
@@ -68,6 +80,8 @@ class Network {
   /// Returns where the last module's outputs are, [batch,out], and what they are.
   const Handle<float>& output() const { return outputs_.back(); }
   std::vector<float> outputs() const;
+  /// Returns where the gradient of the first module's inputs is after a backward, [batch,in].
+  const Handle<float>& d_input() const { return d_inputs_.front(); }
 
   /// Return the activations of module i after the last forward, and the gradient of its input after the last
   /// backward. Valid only on the processor, and if all outputs are kept.
@@ -77,10 +91,12 @@ class Network {
  private:
   bool is_kept(size_t i) const { return (i + 1) % keep_ == 0 || i + 1 == modules_.size(); }
   void forward(const Pass& pass, size_t i) const;
+  void declare(Memory& memory, int64_t n, int64_t keep);
 
   Dims in_;
   Parameters parameters_;
   std::vector<std::unique_ptr<Module>> modules_;
+  std::vector<size_t> tensors_;  // by module: how many parameters there are up to it
   std::unique_ptr<Memory> memory_;
   std::vector<Handle<float>> outputs_;   // the network's input, then the output of each module
   std::vector<Handle<float>> d_inputs_;  // by module

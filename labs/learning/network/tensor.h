@@ -79,6 +79,11 @@ class Parameters {
   /// Returns the numbers of both groups, which follow one another, and the gradient of them all.
   int64_t size() const { return groups_[false].size + groups_[true].size; }
   const Handle<float>& gradient() const { return gradients_.place; }
+  /// Leaves out all tensors but [first, last). References to these stay valid.
+  void keep(size_t first, size_t last) {
+    while (tensors_.size() > last) tensors_.pop_back();
+    for (; first > 0; --first) tensors_.pop_front();
+  }
   std::deque<Tensor>& tensors() { return tensors_; }
   const std::deque<Tensor>& tensors() const { return tensors_; }
   /// Returns the number of trainable parameters, without padding.

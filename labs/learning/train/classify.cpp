@@ -1,6 +1,7 @@
 #include "labs/learning/train/classify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 #include "harness/records/json_schema.h"
 #include "harness/report/table.h"
 #include "harness/timing/statistics.h"
-#include "labs/learning/network/network_line.h"
+#include "labs/learning/network/models.h"
 #include "labs/learning/train/end_signals.h"
 #include "labs/learning/train/predict.h"
 #include "labs/learning/train/report.h"
@@ -103,6 +104,7 @@ void require_alike_ranks(Ranks& ranks, const Dataset& data, const ClassifyOption
        {"length",
         fmt::format("{} epochs of batches of {} in {} parts", t.epochs, t.loader.batch, t.accumulate)},
        {"--precision", name_of(t.precision)},
+       {"--split-layers", t.split_layers ? "yes" : "no"},
        {"seed", std::to_string(t.seed)},
        {"backend", o.backend.name},
        {"first step", std::to_string(trainer.steps_done())}});
@@ -240,6 +242,7 @@ int classify(ClassifyOptions o) {
   const Dataset data = load_dataset(o.data, o.trainer.seed, o.train, o.test);
   Trainer trainer(data, o.trainer, o.backend, ranks.carrier());
   const std::vector<PlannedCall> calls = trainer.calls();
+  const auto described = make_model(o.trainer.model, data.train.dims, data.train.classes);
   const fs::path before_file = o.resume / "checkpoint.safetensors";
   std::map<std::string, std::string> before = {{"curve", "[]"}, {"plan", ""}};
   if (!o.resume.empty()) trainer.restore(before_file, before);
@@ -266,9 +269,9 @@ int classify(ClassifyOptions o) {
              data.train.count(), dims_text(data.train.dims), data.test.count(), data.train.classes);
   fmt::print(words, "division  {}\n", data.division);
   fmt::print(words, "model     {}: {} parameters; {}, rate {}, {}; batches of {}\n", o.trainer.model,
-             trainer.network().parameters().count(), o.trainer.optimizer.name, o.trainer.optimizer.rate,
+             described->parameters().count(), o.trainer.optimizer.name, o.trainer.optimizer.rate,
              o.trainer.schedule, o.trainer.loader.batch);
-  if (is_network_line(o.trainer.model)) print_layers(words, trainer.network());
+  if (is_network_line(o.trainer.model)) print_layers(words, *described);
   if (o.backend.name != "cpu") fmt::print(words, "backend   {}\n", o.backend.name);
   const bool mixed = o.trainer.precision != Precision::f32;
   if (mixed)
@@ -281,16 +284,17 @@ int classify(ClassifyOptions o) {
   CallTimes times = times_here();
   const Plan plan = plan_of_all(ranks, wanted, calls, times, o.rungs);
   fmt::print(words, "{}", plan.text());
-  if (ranks.size() > 1)
+  if (ranks.size() > 1 && !o.trainer.split_layers)
     fmt::print(words, "ranks     {} processes, {} examples of a step and {} threads each\n", ranks.size(),
                o.trainer.loader.batch / ranks.size(), omp_get_max_threads());
+  if (o.trainer.split_layers)
+    fmt::print(words, "ranks     {} processes with {} threads each; layers {}\n", ranks.size(),
+               omp_get_max_threads(), fmt::join(ranks.gather(trainer.own_layers()), " | "));
   trainer.use(plan);
   if (ranks.first()) write_file(folder / "plan.json", to_json_text(plan));
   const auto save = [&] {
-    trainer.average_running();
-    if (ranks.first())
-      trainer.save(folder / "checkpoint.safetensors",
-                   {{"curve", as_json(curve).dump()}, {"plan", to_json_text(plan)}});
+    trainer.save(folder / "checkpoint.safetensors",
+                 {{"curve", as_json(curve).dump()}, {"plan", to_json_text(plan)}});
   };
   if (trainer.steps_done() > 0) fmt::print(words, "resumed   at step {}\n", trainer.steps_done());
 
@@ -336,8 +340,8 @@ int classify(ClassifyOptions o) {
   if (o.ladder && !ended) ladder = climb(trainer, data, o, plan, times, folder);
 
   const int code = ended ? 130 : 0;
+  trainer.save_model(folder / "model.safetensors", words_of_model(data, o.trainer));
   if (!ranks.first()) return code;
-  save_network(folder / "model.safetensors", trainer.network(), nullptr, words_of_model(data, o.trainer));
   const bool wrong = save_wrong(folder / "wrong.png", data.test, e, 100);
   write_file(folder / "report.html", report_page(data, trainer, curve, e, profile, ladder,
                                                  wrong ? folder / "wrong.png" : fs::path()));
@@ -346,7 +350,7 @@ int classify(ClassifyOptions o) {
                  {"train", data.train.count()},
                  {"test", data.test.count()},
                  {"division", data.division},
-                 {"parameters", trainer.network().parameters().count()},
+                 {"parameters", described->parameters().count()},
                  {"optimizer", o.trainer.optimizer.name},
                  {"seed", o.trainer.seed},
                  {"backend", o.backend.name},

@@ -40,4 +40,21 @@ std::vector<double> RankSums::gather(std::span<const double> mine) {
   return all;
 }
 
+std::vector<float> RankSums::to_first(std::span<const float> mine, std::span<const int64_t> counts) {
+  constexpr int64_t kFloat = sizeof(float);
+  std::vector<Piece> to(counts.size()), from(counts.size());
+  int64_t all = 0;
+  for (size_t r = 0; r < counts.size(); ++r) {
+    if (first()) from[r] = {all * kFloat, counts[r] * kFloat};
+    all += counts[r];
+  }
+  to[0] = {0, int64_t(mine.size_bytes())};
+  std::vector<float> values(first() ? size_t(all) : 0);
+  if (size() == 1)
+    std::ranges::copy(mine, values.begin());
+  else
+    carrier_.all_to_all(mine.data(), to, values.data(), from);
+  return values;
+}
+
 }  // namespace klab::learning

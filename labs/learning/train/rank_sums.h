@@ -27,6 +27,8 @@ class RankSums {
   void sum(std::span<float> values, float scale = 1);
   /// Returns the numbers of all ranks, those of rank 0 first, on every rank.
   std::vector<double> gather(std::span<const double> mine);
+  /// Returns the arrays of all ranks one after the other, on the first rank; elsewhere nothing. `counts` are their lengths.
+  std::vector<float> to_first(std::span<const float> mine, std::span<const int64_t> counts);
 
  private:
   Carrier carrier_;

@@ -10,36 +10,30 @@
 #include "labs/learning/network/loss.h"
 #include "labs/learning/network/models.h"
 #include "labs/learning/network/schedule.h"
+#include "reference/softmax_xent_bwd/softmax_xent_bwd.h"
 
 namespace klab::learning {
 namespace {
 
-std::unique_ptr<Network> built(const Dataset& data, const TrainerSettings& s, const Backend& backend,
-                               int64_t ranks) {
-  auto network = make_model(s.model, data.train.dims, data.train.classes);
-  if (s.accumulate < 1 || s.loader.batch % s.accumulate != 0)
-    throw std::invalid_argument(
-        fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
-                    s.accumulate, s.loader.batch));
-  if (s.loader.batch % (s.accumulate * ranks) != 0)
-    throw std::invalid_argument(fmt::format(
-        "--batch {}: {} processes with {} each need a multiple of {}; take another batch or number of "
-        "processes",
-        s.loader.batch, ranks, s.accumulate == 1 ? "one part" : fmt::format("{} parts", s.accumulate),
-        s.accumulate * ranks));
-  if (s.initialization != "kaiming" && s.initialization != "he" && s.initialization != "xavier")
-    throw std::invalid_argument("no initialization is called " + s.initialization +
-                                ": --init kaiming (or he) or xavier");
-  network->build(s.loader.batch / (s.accumulate * ranks), s.seed, s.recompute, backend);
-  if (s.initialization == "xavier") initialize_xavier(*network, s.seed);
-  network->memory().push();
-  return network;
+/// Throws std::invalid_argument for what a network that is split by layers does not have.
+void require_for_split(const TrainerSettings& s, int ranks) {
+  const auto refuse = [](const std::string& what) { throw std::invalid_argument("--split-layers: " + what); };
+  if (ranks < 2) refuse("this process is alone; start several by mpirun -n N, or leave it out");
+  if (s.optimizer.clip > 0)
+    refuse("--clip needs the norm of all gradients, and each process has some: leave it out");
+  if (s.precision != Precision::f32)
+    refuse(
+        fmt::format("--precision {} is checked over all gradients, and each process has some: leave it out",
+                    name_of(s.precision)));
+  if (s.recompute > 1) refuse("outputs are computed again already: leave out --recompute");
 }
 
-LoaderSettings loader_of(LoaderSettings settings, const RankSums& ranks) {
-  settings.rank = ranks.rank();
-  settings.ranks = ranks.size();
-  return settings;
+LoaderSettings loader_of(const TrainerSettings& settings, const RankSums& ranks) {
+  LoaderSettings loader = settings.loader;
+  if (settings.split_layers) return loader;
+  loader.rank = ranks.rank();
+  loader.ranks = ranks.size();
+  return loader;
 }
 
 }  // namespace
@@ -50,20 +44,60 @@ Trainer::Trainer(const Dataset& data, const TrainerSettings& settings, const Bac
       ranks_(carrier),
       data_(data),
       scale_(settings.scale.value_or(scale_of(data.train))),
-      network_(built(data, settings, backend, ranks_.size())),
+      network_(built(backend)),
       program_(*network_, {.optimizer = settings.optimizer,
                            .precision = settings.precision,
                            .parts = settings.accumulate,
-                           .ranks = ranks_.size()}),
+                           .ranks = sharing()}),
       ops_(program_.memory()),
-      loader_(data.train, loader_of(settings.loader, ranks_), scale_.mean, scale_.deviation),
+      loader_(data.train, loader_of(settings, ranks_), scale_.mean, scale_.deviation),
       loss_scale_(settings.loss_scale) {
+  if (settings.split_layers)
+    pipeline_ = std::make_unique<LayerPipeline>(*network_, program_, carrier, settings.accumulate);
   schedule_factor(settings.schedule, 0);  // throws for an unknown name
   if (mixed()) scales_ = {{0, loss_scale_.value()}};
 }
 
+std::unique_ptr<Network> Trainer::built(const Backend& backend) {
+  const TrainerSettings& s = settings_;
+  if (s.split_layers) require_for_split(s, ranks_.size());
+  auto network = make_model(s.model, data_.train.dims, data_.train.classes);
+  if (s.accumulate < 1 || s.loader.batch % s.accumulate != 0)
+    throw std::invalid_argument(
+        fmt::format("--accumulate {}: does not divide the batch of {}; take a --batch that it divides",
+                    s.accumulate, s.loader.batch));
+  const int64_t pieces = s.accumulate * sharing();
+  if (s.loader.batch % pieces != 0)
+    throw std::invalid_argument(fmt::format(
+        "--batch {}: {} processes with {} each need a multiple of {}; take another batch or number of "
+        "processes",
+        s.loader.batch, ranks_.size(), s.accumulate == 1 ? "one part" : fmt::format("{} parts", s.accumulate),
+        pieces));
+  if (s.initialization != "kaiming" && s.initialization != "he" && s.initialization != "xavier")
+    throw std::invalid_argument("no initialization is called " + s.initialization +
+                                ": --init kaiming (or he) or xavier");
+  if (s.split_layers) {
+    std::vector<LayerWork> work;
+    whole_calls_ = network->plan_calls(s.loader.batch / pieces, work);
+    const std::vector<size_t> begins = split_layers(work, ranks_.size());
+    network->keep_layers(begins[size_t(ranks_.rank())], begins[size_t(ranks_.rank()) + 1]);
+  }
+  network->build(s.loader.batch / pieces, s.seed, s.recompute, backend);
+  if (s.initialization == "xavier") initialize_xavier(*network, s.seed);
+  network->memory().push();
+  return network;
+}
+
 std::vector<PlannedCall> Trainer::calls() const {
   std::vector<PlannedCall> list = program_.calls();
+  // One plan is for all layers, whichever rank has them.
+  const auto own = [&](const PlannedCall& c) {
+    return std::ranges::any_of(whole_calls_, [&](const PlannedCall& o) { return o.op == c.op; });
+  };
+  std::erase_if(list, own);
+  for (PlannedCall& c : list)  // of the last rank, whose plan is the first's
+    if (pipeline_ && c.op == SoftmaxXentBwd::name) c.shape = {network_->batch(), data_.train.classes};
+  list.insert(list.begin(), whole_calls_.begin(), whole_calls_.end());
   if (teacher_.network != nullptr)
     for (const PlannedCall& call : teacher_.network->calls()) list.push_back(call);
   return list;
@@ -108,7 +142,7 @@ double Trainer::loss_and_gradient(const Batch& batch, bool late) {
     const bool last = part + 1 == parts;
     const float* values = batch.values.data() + part * n * size;
     program_.write(values, batch.labels.data() + part * n, settings_.seed,
-                   uint64_t((step_ * ranks_.size() + ranks_.rank()) * parts + part),
+                   uint64_t((step_ * sharing() + ranks_.rank()) * parts + part),
                    mixed() ? loss_scale_.value() : 1);
     if (teacher_.network != nullptr) {
       loss += taught_gradient(values, last) / double(parts);
@@ -135,18 +169,35 @@ double Trainer::mean_over_ranks(double loss) {
   return sum;
 }
 
+double Trainer::step_of_split() {
+  const Batch* batch = nullptr;
+  profile_.time("loader", [&] { batch = &loader_.at(step_); });
+  const double own = pipeline_->gradient(
+      batch->values.data(), batch->labels.data(), settings_.seed, uint64_t(step_ * settings_.accumulate),
+      [this](const std::string& program, const RunOps::Body& body) { run(program, body); }, profile_);
+  double loss = 0;
+  for (const double one : ranks_.gather({&own, 1})) loss += one;
+  require_finite(loss);
+  program_.write_rate(schedule_factor(settings_.schedule, double(step_) / double(steps())));
+  run("update", [&](Ops& ops) { program_.update(ops); });
+  ++step_;
+  return loss;
+}
+
+void Trainer::require_finite(double loss) const {
+  if (mixed() || std::isfinite(loss)) return;
+  throw std::runtime_error(
+      fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
+                  settings_.optimizer.rate));
+}
+
 double Trainer::step() {
+  if (pipeline_) return step_of_split();
   const Batch* batch = nullptr;
   profile_.time("loader", [&] { batch = &loader_.at(step_); });
   const bool late = !mixed() && settings_.accumulate == 1 && teacher_.network == nullptr;
   double loss = loss_and_gradient(*batch, late);
-  const auto require_finite = [&] {
-    if (mixed() || std::isfinite(loss)) return;
-    throw std::runtime_error(
-        fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
-                    settings_.optimizer.rate));
-  };
-  if (!late) require_finite();
+  if (!late) require_finite(loss);
   bool taken = true;
   if (mixed()) {
     const double before = loss_scale_.value();
@@ -166,14 +217,14 @@ double Trainer::step() {
   }
   if (late) {
     loss = mean_over_ranks(program_.mean_loss());
-    require_finite();
+    require_finite(loss);
   }
   ++step_;
   return loss;
 }
 
 void Trainer::average_running() {
-  if (ranks_.size() == 1 || network_->kept().empty() || averaged_ == step_) return;
+  if (sharing() == 1 || network_->kept().empty() || averaged_ == step_) return;
   averaged_ = step_;
   network_->memory().pull();
   for (const Kept& k : network_->kept())
@@ -192,7 +243,7 @@ Evaluation Trainer::evaluate(const Examples& examples) {
   // The loss and the class of each example, 0 for those of other ranks.
   const auto count = size_t(examples.count());
   std::vector<float> found(2 * count, 0.0F);
-  for (int64_t begin = n * ranks_.rank(); begin < examples.count(); begin += n * ranks_.size()) {
+  const auto fill = [&](int64_t begin) {
     // Fill the last batch with the last example, so that every call has the planned shape.
     for (int64_t i = 0; i < n; ++i) {
       const int64_t k = std::min(begin + i, examples.count() - 1);
@@ -201,16 +252,32 @@ Evaluation Trainer::evaluate(const Examples& examples) {
         values[i * size + j] =
             (examples.values[size_t(k * size + j)] - float(scale_.mean)) / float(scale_.deviation);
     }
-    program_.write(values.data(), labels.data(), settings_.seed, uint64_t(step_));
-    ops_.run("evaluation", plan_, unused, [&](Ops& ops) {
-      program_.forward(ops, false);
-      program_.loss(ops);
-    });
+  };
+  const auto see = [&](int64_t begin) {
     const std::vector<float> logits = network_->outputs(), losses = program_.losses();
     for (int64_t i = 0; i < std::min(n, examples.count() - begin); ++i) {
       const float* row = logits.data() + i * classes;
       found[size_t(begin + i)] = losses[size_t(i)];
       found[count + size_t(begin + i)] = float(std::max_element(row, row + classes) - row);
+    }
+  };
+  if (pipeline_) {
+    pipeline_->forward(
+        {.count = (examples.count() + n - 1) / n,
+         .values = [&](int64_t block) { return fill(block * n), values.data(); },
+         .labels = [&](int64_t block) { return fill(block * n), labels.data(); },
+         .seen = [&](int64_t block) { see(block * n); }},
+        [&](const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, unused, body); },
+        unused);
+  } else {
+    for (int64_t begin = n * ranks_.rank(); begin < examples.count(); begin += n * ranks_.size()) {
+      fill(begin);
+      program_.write(values.data(), labels.data(), settings_.seed, uint64_t(step_));
+      ops_.run("evaluation", plan_, unused, [&](Ops& ops) {
+        program_.forward(ops, false);
+        program_.loss(ops);
+      });
+      see(begin);
     }
   }
   ranks_.sum(found);
@@ -240,11 +307,24 @@ void Trainer::save(const std::filesystem::path& file, std::map<std::string, std:
   words["precision"] = name_of(settings_.precision);
   const LossScale::State& s = loss_scale_.state();
   if (mixed()) words["loss_scale"] = fmt::format("{} {} {} {}", s.value, s.good, s.skipped, s.in_a_row);
-  // A checkpoint contains the masters, so training resumes from the exact values and not from rounded ones.
+  average_running();
   program_.pull();
+  if (pipeline_) {
+    const auto all = whole();
+    if (ranks_.first()) save_network(file, *all->network, all->step.get(), words);
+    return;
+  }
+  if (!ranks_.first()) return;
+  // A checkpoint contains the masters, so training resumes from the exact values and not from rounded ones.
   program_.show_masters();
   save_network(file, *network_, &program_, words);
   program_.round_masters();
+}
+
+void Trainer::save_model(const std::filesystem::path& file, const std::map<std::string, std::string>& words) {
+  program_.pull();
+  const auto all = pipeline_ ? whole() : nullptr;
+  if (ranks_.first()) save_network(file, all ? *all->network : *network_, nullptr, words);
 }
 
 void Trainer::begin_from(const std::filesystem::path& model) {
@@ -258,7 +338,13 @@ void Trainer::restore(const std::filesystem::path& file, std::map<std::string, s
   words["step"] = "";
   words["precision"] = "f32";  // for checkpoints without this entry, written before other precisions existed
   words["loss_scale"] = "";
-  load_network(file, *network_, &program_, identity(), words);
+  if (pipeline_) {
+    WholeTraining all = whole_training();
+    load_network(file, *all.network, all.step.get(), identity(), words);
+    take_own(all);
+  } else {
+    load_network(file, *network_, &program_, identity(), words);
+  }
   step_ = std::stoll(words["step"]);
   if (words["precision"] != name_of(settings_.precision))
     throw std::runtime_error(

@@ -13,6 +13,7 @@
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/checkpoint.h"
 #include "labs/learning/network/step.h"
+#include "labs/learning/train/pipeline.h"
 #include "labs/learning/train/rank_sums.h"
 
 namespace klab::learning {
@@ -33,6 +34,8 @@ struct TrainerSettings {
   int64_t accumulate = 1;
   /// Keeps every recompute-th layer's output for the backward and recomputes the others; 1 keeps all.
   int64_t recompute = 1;
+  /// Each of several ranks holds some of the layers, and the parts of a batch pass through them (train/pipeline.h).
+  bool split_layers = false;
   uint64_t seed = 1;
   std::optional<Scale> scale;  // of the examples' numbers; not given: that of those to learn from
 };
@@ -52,11 +55,17 @@ struct Teacher {
   double softening = 4;  // by which outputs are divided before the softmax, of both
 };
 
+/// A network and its step in the memory of the host, for files: that of all ranks where layers are split.
+struct WholeTraining {
+  std::unique_ptr<Network> network;
+  std::unique_ptr<Step> step;
+};
+
 class Trainer {
  public:
   /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
-  /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set
-  /// must outlive the trainer. Where a carrier connects several ranks, each of them computes an equal part of every batch, and the
+  /// the examples, for a batch larger than the set, for parts that do not divide the batch, and for settings that a split
+  /// network does not have. The data set must outlive the trainer. Where a carrier connects several ranks, each of them computes an equal part of every batch, and the
   /// steps are those of one process with as many times the parts. Collective functions are called by every rank.
   Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend = cpu_backend(),
           const Carrier& carrier = {});
@@ -89,10 +98,12 @@ class Trainer {
   const HostCounts& host_counts() { return program_.memory().counts(); }
   const TrainerSettings& settings() const { return settings_; }
 
-  /// Collective: replaces running averages by their mean over the ranks, since each has seen its own parts of batches only.
-  void average_running();
-  /// Saves everything needed to resume without a difference; `words` are stored with it. Follows average_running().
+  /// Collective: the first rank saves everything needed to resume without a difference; `words` are stored with it.
   void save(const std::filesystem::path& file, std::map<std::string, std::string> words);
+  /// Collective: the first rank writes the network alone.
+  void save_model(const std::filesystem::path& file, const std::map<std::string, std::string>& words);
+  /// Returns which layers this rank has, by name: all, unless they are split.
+  std::string own_layers() const;
   /// Takes over the numbers of a model of the same layers, whose moments are at 0. Throws as load_network() does.
   void begin_from(const std::filesystem::path& model);
   /// Restores a checkpoint. Throws as load_network() does for one of another model, data set, batch size,
@@ -103,7 +114,17 @@ class Trainer {
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
   double loss_and_gradient(const Batch& batch, bool late);
+  double step_of_split();
+  void require_finite(double loss) const;
+  std::unique_ptr<Network> built(const Backend& backend);
+  WholeTraining whole_training() const;
+  std::unique_ptr<WholeTraining> whole();
+  void take_own(WholeTraining& whole);
+  /// Returns by how many ranks a batch is shared; split layers see all of it.
+  int64_t sharing() const { return settings_.split_layers ? 1 : ranks_.size(); }
   double mean_over_ranks(double loss);
+  /// Replaces running averages by their mean over the ranks, since each has seen its own parts of batches only.
+  void average_running();
   double taught_gradient(const float* values, bool last);
   void run(const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, profile_, body); }
 
@@ -111,8 +132,10 @@ class Trainer {
   RankSums ranks_;
   const Dataset& data_;
   Scale scale_;
+  std::vector<PlannedCall> whole_calls_;  // of a network that is split
   std::unique_ptr<Network> network_;
   Step program_;
+  std::unique_ptr<LayerPipeline> pipeline_;
   RunOps ops_;
   Teacher teacher_;  // without a network: labels are learned
   Loader loader_;
