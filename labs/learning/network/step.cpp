@@ -86,6 +86,10 @@ void Step::backward(Ops& ops, bool last) const {
   if (settings_.parts > 1) {
     ops.call<Axpy>({n}, {.a = one(), .x = last ? sum_ : gradient, .y = last ? gradient : sum_});
     if (last) ops.fill("clear sums", sum_, 0, n * int64_t(sizeof(float)));
+    // On the backend as well, so that the host waits once, at the end of a step.
+    const int64_t batch = network_.batch();
+    ops.call<Axpy>({batch}, {.a = one(), .x = last ? loss_sum_ : losses_, .y = last ? losses_ : loss_sum_});
+    if (last) ops.fill("clear sums", loss_sum_, 0, batch * int64_t(sizeof(float)));
   }
   if (last && settings_.ranks == 1) check(ops);
 }
@@ -322,6 +326,7 @@ Step::Step(Network& network, const StepSettings& settings)
   losses_ = memory_.tensor<float>("losses", 1, n);
   d_logits_ = memory_.tensor<float>("d_logits", n, volume(network.out()));
   sum_ = memory_.tensor<float>("sum of gradients", 1, settings.parts > 1 ? network.parameters().size() : 0);
+  loss_sum_ = memory_.tensor<float>("sum of losses", 1, settings.parts > 1 ? n : 0);
   for (const bool decays : {false, true}) {
     const int64_t size = network.parameters().group(decays).size;
     State& state = state_[decays];
@@ -352,13 +357,15 @@ Pass Step::pass(Ops& ops, bool training) const {
   return {ops, training, settings_.precision, one(), number<int32_t>(offsetof(Numbers, lost))};
 }
 
-void Step::write(const float* x, const int32_t* labels, uint64_t seed, uint64_t draw, double scale) {
+void Step::write(const float* x, const int32_t* labels, uint64_t seed, uint64_t draw, double scale,
+                 int64_t part) {
   const auto n = size_t(network_.batch());
   network_.write(x, seed, draw);
   memory_.write(labels_, labels, n * sizeof(int32_t));
   const std::vector<float> weights(
       n, 1.0F / float(n) * (float(scale) / float(settings_.parts * settings_.ranks)));
   memory_.write(d_loss_, weights.data(), n * sizeof(float));
+  if (part > 0) return;  // what the parts count is summed
   host_numbers_.scale = float(scale);
   host_numbers_.clip = float(settings_.optimizer.clip);
   memory_.write(numbers_, &host_numbers_, sizeof host_numbers_);
@@ -384,7 +391,7 @@ std::vector<float> Step::losses() const {
 double Step::mean_loss() const {
   double sum = 0;
   for (const float loss : losses()) sum += double(loss);
-  return sum / double(network_.batch());
+  return sum / double(network_.batch() * settings_.parts);
 }
 
 Step::Numbers Step::numbers() const {

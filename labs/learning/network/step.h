@@ -140,8 +140,9 @@ class Step {
 
   // ---- Ahead of a program. ----
   /// Writes a part of a batch with its labels, what masks are drawn by, and the factor on the loss, which the gradient is divided by
-  /// in the end.
-  void write(const float* x, const int32_t* labels, uint64_t seed, uint64_t draw, double scale = 1);
+  /// in the end. The first part resets what a step counts.
+  void write(const float* x, const int32_t* labels, uint64_t seed, uint64_t draw, double scale = 1,
+             int64_t part = 0);
   /// Writes the learning rate, as a factor of the settings'.
   void write_rate(double factor);
 
@@ -157,10 +158,12 @@ class Step {
   void update(Ops& ops) const;
 
   // ---- Behind a program. ----
+  /// Returns the losses of a part; after the backward of the last part the sums of all parts' losses at each place.
   std::vector<float> losses() const;
+  /// Returns the mean loss of the batch, after the backward of its last part.
   double mean_loss() const;
   Numbers numbers() const;
-  /// Returns what rounding did to gradients since write().
+  /// Returns what rounding did to gradients since write() of a first part.
   Lost lost() const;
 
   /// Returns the calls of a step and of an evaluation, for a plan.
@@ -204,7 +207,8 @@ class Step {
   Numbers host_numbers_;
   Handle<int32_t> numbers_, labels_;
   Handle<float> d_loss_, losses_, d_logits_;
-  Handle<float> sum_;  // of the parts' gradients
+  Handle<float> sum_;       // of the parts' gradients
+  Handle<float> loss_sum_;  // of the parts' losses, by place
   std::array<State, 2> state_;
   Mirrored<float> masters_;  // of decaying parameters: matrices and kernels
 };

@@ -70,7 +70,8 @@ double LayerPipeline::gradient(const float* values, const int32_t* labels, uint6
   const std::vector<int32_t> none(size_t(network_.batch()), 0);
   const auto write = [&](int64_t part) {
     const float* x = first() ? values + part * input_size() : inputs[size_t(part)].data();
-    step_.write(x, last() ? labels + part * network_.batch() : none.data(), seed, draw + uint64_t(part));
+    step_.write(x, last() ? labels + part * network_.batch() : none.data(), seed, draw + uint64_t(part), 1,
+                part);
   };
   Memory& memory = network_.memory();
   double loss = 0;
@@ -83,7 +84,7 @@ double LayerPipeline::gradient(const float* values, const int32_t* labels, uint6
         const bool whole = f + 1 == parts_;
         run(whole ? "gradient" : "gradient of a part",
             [&](Ops& ops) { step_.loss_and_gradient(ops, whole); });
-        loss += step_.mean_loss() / double(parts_);
+        if (whole) loss = step_.mean_loss();
       } else {
         run("forward", [&](Ops& ops) { step_.forward(ops, true); });
         memory.wait();

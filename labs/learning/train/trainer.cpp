@@ -143,12 +143,11 @@ double Trainer::loss_and_gradient(const Batch& batch, bool late) {
     const float* values = batch.values.data() + part * n * size;
     program_.write(values, batch.labels.data() + part * n, settings_.seed,
                    uint64_t((step_ * sharing() + ranks_.rank()) * parts + part),
-                   mixed() ? loss_scale_.value() : 1);
+                   mixed() ? loss_scale_.value() : 1, part);
     if (teacher_.network != nullptr) {
       loss += taught_gradient(values, last) / double(parts);
     } else {
       run(last ? "gradient" : "gradient of a part", [&](Ops& ops) { program_.loss_and_gradient(ops, last); });
-      if (!late) loss += program_.mean_loss() / double(parts);
     }
     if (last && ranks_.size() > 1) {
       profile_.time("sum over ranks", [&] {
@@ -156,8 +155,9 @@ double Trainer::loss_and_gradient(const Batch& batch, bool late) {
       });
       if (mixed()) run("check", [&](Ops& ops) { program_.check(ops); });
     }
-    if (mixed()) lost_ += program_.lost();
   }
+  if (mixed()) lost_ += program_.lost();
+  if (!late && teacher_.network == nullptr) loss = program_.mean_loss();
   return late ? loss : mean_over_ranks(loss);
 }
 
@@ -195,7 +195,7 @@ double Trainer::step() {
   if (pipeline_) return step_of_split();
   const Batch* batch = nullptr;
   profile_.time("loader", [&] { batch = &loader_.at(step_); });
-  const bool late = !mixed() && settings_.accumulate == 1 && teacher_.network == nullptr;
+  const bool late = !mixed() && teacher_.network == nullptr;
   double loss = loss_and_gradient(*batch, late);
   if (!late) require_finite(loss);
   bool taken = true;
