@@ -31,7 +31,7 @@ struct Values {
   std::vector<std::string> what;  // the data to train on, or the pictures to classify
   std::string network;
   bool plain = false;  // no augmentation
-  std::string precision = "f32", loss_scale, backend = "cpu", predict_batch, memory;
+  std::string precision = "f32", loss_scale, backend = "cpu", predict_batch, memory, on_nan = "stop";
 };
 
 bool given(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
@@ -136,6 +136,9 @@ int run(CLI::App& app, Values& v) {
     throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
                                 ": " + v.what[1] + "; pictures to classify need --predict RUN");
   if (!v.what.empty()) v.o.data = v.what[0];
+  v.o.retry_not_finite = v.on_nan == "retry";
+  if (!v.o.retry_not_finite && given(app, "--retries"))
+    throw std::invalid_argument("--retries counts those of --on-nan retry: give that too");
   if (v.o.ladder && v.backend == "simt")
     throw std::invalid_argument(
         "--ladder times steps, and the host executor's times say nothing of a GPU: leave it out, or take "
@@ -233,6 +236,12 @@ KLAB_COMMAND(
        add_number(app, "--recompute", t.recompute, range::examples_a_step,
                   "keep every N-th layer's outputs, and compute the others again for the gradients "
                   "(default 1: keep all)");
+       app.add_option(
+              "--on-nan", v->on_nan,
+              "after a loss that is not finite: stop (default), or retry from the last epoch's end with half "
+              "the learning rates")
+           ->check(CLI::IsMember({"stop", "retry"}));
+       add_number(app, "--retries", v->o.retries, Range{1, 1000}, "--on-nan retry: how often (default 5)");
        app.add_flag(
            "--split-layers", t.split_layers,
            "by several processes: each holds some of the layers, and the parts of a batch (--accumulate) "

@@ -110,6 +110,56 @@ void require_alike_ranks(Ranks& ranks, const Dataset& data, const ClassifyOption
        {"first step", std::to_string(trainer.steps_done())}});
 }
 
+/// What becomes of a run after a loss that is not finite: it goes back to the last checkpoint with half the learning rates, which are
+/// on their schedule again after a number of finite steps.
+class Retries {
+ public:
+  Retries(const ClassifyOptions& o, fs::path checkpoint, FILE* words)
+      : allowed_(o.retry_not_finite ? o.retries : 0), checkpoint_(std::move(checkpoint)), words_(words) {}
+
+  /// Throws NotFinite with the remedy once all tries are used.
+  void go_back(Trainer& trainer, const NotFinite& error) {
+    if (int(notes_.size()) == allowed_) throw NotFinite(error.what() + remedy());
+    factor_ /= 2;
+    finite_ = 0;
+    std::map<std::string, std::string> words;
+    trainer.restore(checkpoint_, words);
+    trainer.scale_rates(factor_);
+    notes_.push_back(fmt::format("{}; back to step {} with learning rates times {:.4g} (try {} of {})",
+                                 error.what(), trainer.steps_done(), factor_, notes_.size() + 1, allowed_));
+    fmt::print(words_, "note      {}\n", notes_.back());
+  }
+  void count_finite_step(Trainer& trainer) {
+    if (factor_ == 1 || ++finite_ < kStepsToSchedule) return;
+    factor_ = 1;
+    trainer.scale_rates(1);
+    fmt::print(words_, "note      {} finite steps: learning rates are on their schedule again\n", finite_);
+  }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  static constexpr int64_t kStepsToSchedule = 500;
+
+  std::string remedy() const {
+    std::string text =
+        allowed_ == 0 ? ", or give --on-nan retry"
+                      : fmt::format(
+                            "; {} from the last checkpoint did not help, the last with learning rates times "
+                            "{:.4g}",
+                            allowed_ == 1 ? "a try" : fmt::format("{} tries", allowed_), factor_);
+    text += fs::exists(checkpoint_) ? fmt::format("; the last checkpoint is {}", checkpoint_.string())
+                                    : "; there is no checkpoint yet";
+    return text + "; docs/troubleshooting.md says more";
+  }
+
+  int allowed_;
+  fs::path checkpoint_;
+  FILE* words_;
+  std::vector<std::string> notes_;
+  double factor_ = 1;
+  int64_t finite_ = 0;
+};
+
 /// Returns the first rank's plan on every rank.
 Plan plan_of_all(Ranks& ranks, const Wanted& wanted, const std::vector<PlannedCall>& calls, CallTimes& times,
                  const std::string& rungs) {
@@ -306,9 +356,19 @@ int classify(ClassifyOptions o) {
   double loss = 0, shown = 0;
   Evaluation e;
   fmt::print(words, "epoch   seconds  loss, batches  loss, test   right\n");
+  Retries retries(o, folder / "checkpoint.safetensors", ranks.first() ? stderr : nowhere());
+  if (o.retry_not_finite) save();
   bool ended = end_asked_of_any(ranks);
   while (trainer.steps_done() < trainer.steps() && !ended) {
-    loss += trainer.step();
+    try {
+      loss += trainer.step();
+    } catch (const NotFinite& error) {
+      ranks.wait_for_all();  // the checkpoint is the first rank's
+      retries.go_back(trainer, error);
+      loss = 0;  // a checkpoint is one of an epoch's end
+      continue;
+    }
+    retries.count_finite_step(trainer);
     ended = end_asked_of_any(ranks);
     const int64_t per_epoch = trainer.steps_per_epoch(), done = trainer.steps_done();
     if (ranks.first() && since(begin) - shown > 0.5) {
@@ -355,6 +415,7 @@ int classify(ClassifyOptions o) {
                  {"seed", o.trainer.seed},
                  {"backend", o.backend.name},
                  {"ranks", ranks.size()},
+                 {"retries", retries.notes()},
                  {"steps", trainer.steps_done()},
                  {"accuracy", e.accuracy()},
                  {"loss", e.loss},

@@ -178,7 +178,7 @@ double Trainer::step_of_split() {
   double loss = 0;
   for (const double one : ranks_.gather({&own, 1})) loss += one;
   require_finite(loss);
-  program_.write_rate(schedule_factor(settings_.schedule, double(step_) / double(steps())));
+  program_.write_rate(rate_factor_ * schedule_factor(settings_.schedule, double(step_) / double(steps())));
   run("update", [&](Ops& ops) { program_.update(ops); });
   ++step_;
   return loss;
@@ -186,9 +186,8 @@ double Trainer::step_of_split() {
 
 void Trainer::require_finite(double loss) const {
   if (mixed() || std::isfinite(loss)) return;
-  throw std::runtime_error(
-      fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1", step_,
-                  settings_.optimizer.rate));
+  throw NotFinite(fmt::format("step {}: the loss is not finite; lower --rate (it is {}) or give --clip 1",
+                              step_, settings_.optimizer.rate));
 }
 
 double Trainer::step() {
@@ -212,7 +211,7 @@ double Trainer::step() {
     if (loss_scale_.value() != before) scales_.emplace_back(step_ + 1, loss_scale_.value());
   }
   if (taken) {
-    program_.write_rate(schedule_factor(settings_.schedule, double(step_) / double(steps())));
+    program_.write_rate(rate_factor_ * schedule_factor(settings_.schedule, double(step_) / double(steps())));
     run("update", [&](Ops& ops) { program_.update(ops); });
   }
   if (late) {

@@ -61,6 +61,11 @@ struct WholeTraining {
   std::unique_ptr<Step> step;
 };
 
+/// The loss of a step is not finite, so parameters may not be, either.
+struct NotFinite : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Trainer {
  public:
   /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
@@ -77,11 +82,13 @@ class Trainer {
   /// Throws std::invalid_argument if it takes other batches, other examples or has other classes.
   void learn_from(const Teacher& teacher);
 
-  /// Collective: takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
-  /// once, when the parameters may have moved already, else after kMostSkipped skipped steps in a row.
+  /// Collective: takes a step and returns the batch's loss. If that is not finite, it throws NotFinite in f32, when the parameters may
+  /// have moved already, and std::runtime_error in fewer bits, after kMostSkipped skipped steps in a row.
   double step();
   /// Collective: each rank evaluates a part of the examples, and all get the whole result.
   Evaluation evaluate(const Examples& examples);
+  /// Multiplies the learning rates of all steps to come.
+  void scale_rates(double factor) { rate_factor_ = factor; }
 
   static constexpr int64_t kMostSkipped = LossScale::kMostSkipped;
   const LossScale& loss_scale() const { return loss_scale_; }
@@ -141,6 +148,7 @@ class Trainer {
   Loader loader_;
   Plan plan_;
   Profile profile_;
+  double rate_factor_ = 1;
   int64_t step_ = 0,
           averaged_ = -1;  // averaged_: the step at which running averages were the same on all ranks
   LossScale loss_scale_;
