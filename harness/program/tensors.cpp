@@ -134,7 +134,7 @@ std::vector<int64_t> Memory::choices() const {
 }
 
 void Memory::write(const TensorPlace& to, const void* host, size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || to.address() == nullptr) return;  // a tensor that no program uses was not allocated
   if (backend_.stage && bytes <= Backend::kStaged) return backend_.stage(to.address(), host, bytes);
   ++counts_.waits;
   backend_.upload(to.address(), host, bytes);

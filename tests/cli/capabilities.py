@@ -98,6 +98,8 @@ ROWS = {
     "A trained classifier": [
         ("class and probability of pictures", "classify --predict RUN A.png B.png", "classify --predict NET digit.png", "%"),
         ("a score on a data set", "classify --predict RUN --evaluate DATA", "classify --predict NET --evaluate glyphs --test 20", "right "),
+        ("passes that fit in a limit of memory", "classify --predict RUN --memory 1MB --evaluate DATA",
+         "classify --predict NET --predict-batch 2000 --memory 1MB --evaluate glyphs --test 20", "examples at a time, not 2000"),
         ("names from standard input, one answer each", "classify --predict RUN --json -", "classify --predict NET --json -",
          '"probability"'),
     ],

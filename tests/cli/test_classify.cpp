@@ -115,6 +115,34 @@ TEST_F(Classify, ResumesWithThePlanOfTheCheckpoint) {
   EXPECT_TRUE(bytes("a/model.safetensors") == before);
 }
 
+TEST_F(Classify, GoesBackWithHalfTheRateWhereALossIsNotFinite) {
+  // Weights grow by 10^6 a step, until they are infinite.
+  const std::string wild =
+      "classify glyphs --train 240 --test 20 --epochs 1 --batch 20 --model softmax --plan naive --optimizer "
+      "sgd "
+      "--schedule constant --rate 1000 --decay 1000 --out " +
+      (folder / "a").string();
+  Said said = klab(wild);
+  EXPECT_EQ(said.code, 2);
+  EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
+  for (const char* part : {"the loss is not finite; lower --rate (it is 1000)", "or give --on-nan retry",
+                           "there is no checkpoint yet", "docs/troubleshooting.md"})
+    EXPECT_NE(said.err.find(part), std::string::npos) << part << " in: " << said.err;
+  said = klab(wild + " --on-nan retry --retries 2");
+  EXPECT_EQ(said.code, 2);
+  for (const char* part :
+       {"back to step 0 with learning rates times 0.25 (try 2 of 2)",
+        "2 tries from the last checkpoint did not help, the last with learning rates times 0.25",
+        "a/checkpoint.safetensors"})
+    EXPECT_NE(said.err.find(part), std::string::npos) << part << " in: " << said.err;
+  said = klab(wild + " --on-nan retry --retries 60");
+  ASSERT_EQ(said.code, 0) << said.err;
+  const auto result = nlohmann::json::parse(bytes("a/result.json"));
+  EXPECT_GT(result.at("retries").size(), 2U);
+  EXPECT_EQ(result.at("steps"), 12);
+  refused("glyphs --retries 3", {"--retries", "--on-nan retry"});
+}
+
 TEST_F(Classify, RefusesInvalidDataSets) {
   refused(set(), {"set", "holds no data set", "images-idx3-ubyte"});
   refused((folder / "nowhere").string(), {"nowhere", "is no folder"});
@@ -205,6 +233,9 @@ TEST_F(Classify, PredictsPicturesAndScoresASavedModel) {
   }
   // Any number of pictures a pass gives the same probabilities; names on standard input are answered one by one.
   EXPECT_EQ(klab(predict + "--json --predict-batch 1" + files).out, said.out);
+  const Said limited = klab(predict + "--json --predict-batch 1000 --memory 1MB" + files);
+  EXPECT_EQ(limited.out, said.out);
+  EXPECT_NE(limited.err.find("examples at a time, not 1000"), std::string::npos) << limited.err;
   std::ofstream(folder / "names") << (folder / "g0.png").string() << "\n/nowhere.png\n"
                                   << (folder / "g1.png").string() << "\n";
   const Said served = klab(predict + "--csv - <" + (folder / "names").string());
@@ -311,13 +342,18 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
         "--clip 1",       "--schedule linear", "--precision f16", "--loss-scale dynamic",
         "--accumulate 2", "--recompute 2",     "--plain",         "--no-prefetch",
         "--train 9",      "--ladder",          "--out x",         "--resume x",
-        "--beta1 0.8",    "--ahead 2",         "--workers 2"})
+        "--beta1 0.8",    "--ahead 2",         "--workers 2",     "--on-nan stop",
+        "--retries 2",    "--split-layers"})
     for (const char* what : {"a.png", "--evaluate glyphs"})
       refused(predict + option + " " + what,
               {option.substr(0, option.find(' ')) + " has no effect", "leave it out"});
   refused(predict + "--test 5 a.png", {"--test", "--evaluate DATA"});
   refused("--predict-batch 4 glyphs", {"--predict-batch", "--predict RUN"});
   refused("--csv glyphs", {"--csv", "--predict RUN"});
+  refused("--memory 1GB glyphs", {"--memory", "--predict RUN"});
+  refused(predict + "--predict-batch 0 a.png", {"--predict-batch 0", "auto, or a number from 1 to 1048576"});
+  refused(predict + "--predict-batch 4x a.png", {"--predict-batch 4x", "auto"});
+  refused(predict + "--memory some a.png", {"--memory some"});
   refused("glyphs --model mlp --network 10", {"--network", "--model", "leave one of them out"});
   refused("glyphs --no-prefetch --ahead 2", {"--no-prefetch", "--ahead", "leave one out"});
   refused("glyphs --train 40 --test 20 --batch 8 --ahead 2 --workers 3",

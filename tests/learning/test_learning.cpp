@@ -349,13 +349,17 @@ TEST(Trainer, AStepWaitsOnceAtItsEnd) {
     return [&order, work = bind(v, shape, pointers), op = v.op] { order.push_back(op), work(); };
   };
   counted.wait = [&order, wait = counted.wait] { order.emplace_back("wait"), wait(); };
-  Trainer trainer(data, small("mlp", "adamw"), counted);
-  trainer.use(naive_plan(trainer.calls()));
-  trainer.step();
-  order.clear();
-  trainer.step();
-  EXPECT_EQ(std::ranges::count(order, "wait"), 1);
-  EXPECT_EQ(order.back(), "wait");
+  for (const int64_t parts : {1, 2}) {
+    TrainerSettings settings = small("mlp", "adamw");
+    settings.accumulate = parts;
+    Trainer trainer(data, settings, counted);
+    trainer.use(naive_plan(trainer.calls()));
+    trainer.step();
+    order.clear();
+    trainer.step();
+    EXPECT_EQ(std::ranges::count(order, "wait"), 1) << parts << " parts";
+    EXPECT_EQ(order.back(), "wait");
+  }
 }
 
 /// The CUDA rungs of the same program, in a memory of their own.

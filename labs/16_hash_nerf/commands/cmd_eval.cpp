@@ -1,7 +1,5 @@
 // klab eval: scores a model on pictures that it was not trained on.
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
@@ -16,6 +14,7 @@
 #include "harness/records/json_schema.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/ranks/share_processor.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/inference.h"
@@ -26,12 +25,6 @@
 
 namespace klab::eval_command {
 namespace {
-
-/// Divides the processor between ranks unless a number of threads was given.
-void share_processor(const Ranks& ranks) {
-  if (ranks.size() > 1 && settings().threads == 0)
-    omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks.size()));
-}
 
 struct Values {
   std::string model, scene, plan = "best", backend = "cpu", score = "all", precision, batch, memory;
@@ -143,7 +136,7 @@ std::function<int()> setup_eval(CLI::App& app) {
   add_json(app, v->json, {{"evaluation", ""}}, "print as JSON");
   return [v, &app] {
     v->default_plan = app.count("--plan") == 0;
-    share_processor(Ranks::here());
+    share_processor(Ranks::here(), settings().threads);
     return Ranks::here().run([&] { return eval(*v); });
   };
 }

@@ -20,6 +20,7 @@
 #include "labs/radiance/evaluate/picture_queue.h"
 #include "labs/radiance/evaluate/reuse.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/ranks/share_processor.h"
 #include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
@@ -339,9 +340,7 @@ std::function<int()> setup_render(CLI::App& app) {
                                     " is for a view of the scene: give --view N or --train-view N");
     v->film.sized = size->count() > 0;
     v->default_plan = app.count("--plan") == 0;
-    // Divide the processor between ranks unless a number of threads was given.
-    if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
-      omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
+    share_processor(Ranks::here(), settings().threads);
     return Ranks::here().run([&] { return render(*v); });
   };
 }

@@ -1,7 +1,5 @@
 // klab train: trains a model on pictures.
 #include <fmt/format.h>
-#include <omp.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
@@ -14,6 +12,7 @@
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
 #include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/ranks/share_processor.h"
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/precision.h"
@@ -256,9 +255,7 @@ std::function<int()> setup_train(CLI::App& app) {
       return int(exit_ok);
     }
     RunOptions options = options_of(app, *v);
-    // Divide the processor between ranks unless a number of threads was given.
-    if (const int ranks = Ranks::here().size(); ranks > 1 && settings().threads == 0)
-      omp_set_num_threads(std::max(1, omp_get_max_threads() / ranks));
+    share_processor(Ranks::here(), settings().threads);
     CallTimes times = times_here();
     // Rungs of fewer bits are chosen by their times.
     if (!options.plan && options.precision.value_or("f32") != "bf16")

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <stdexcept>
 #include <string_view>
 
@@ -12,10 +13,13 @@
 #include "harness/cli/json_option.h"
 #include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
+#include "harness/core/bytes.h"
 #include "harness/gpu/gpu.h"
 #include "labs/learning/network/network_line.h"
 #include "labs/learning/train/classify.h"
 #include "labs/learning/train/predict.h"
+#include "labs/radiance/ranks/ranks.h"
+#include "labs/radiance/ranks/share_processor.h"
 #include "labs/radiance/train/backends.h"
 
 namespace klab::classify_command {
@@ -27,16 +31,16 @@ struct Values {
   std::vector<std::string> what;  // the data to train on, or the pictures to classify
   std::string network;
   bool plain = false;  // no augmentation
-  std::string precision = "f32", loss_scale, backend = "cpu";
+  std::string precision = "f32", loss_scale, backend = "cpu", predict_batch, memory, on_nan = "stop";
 };
 
 bool given(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
 
 /// Throws std::invalid_argument for the first option that would have no effect on a network that is trained already.
 void refuse_without_effect(const CLI::App& app, const Values& v) {
-  static constexpr std::array<std::string_view, 12> kTaken = {
-      "--help",     "--threads",       "--seed", "--isa",  "data",   "--predict",
-      "--evaluate", "--predict-batch", "--csv",  "--json", "--plan", "--backend"};
+  static constexpr std::array<std::string_view, 13> kTaken = {
+      "--help",          "--threads", "--seed", "--isa",  "data",      "--predict", "--evaluate",
+      "--predict-batch", "--csv",     "--json", "--plan", "--backend", "--memory"};
   const bool scores = !v.predict.evaluate.empty();
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();
@@ -56,6 +60,25 @@ void refuse_without_effect(const CLI::App& app, const Values& v) {
     throw std::invalid_argument(
         "--predict-batch has no effect on names from standard input, which are answered one by one: leave "
         "it out");
+}
+
+int64_t batch_named(const std::string& text) {
+  int64_t batch = 0;
+  const auto end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, batch);
+  const Range allowed = range::examples_a_step;
+  if (error != std::errc() || at != end || !(double(batch) >= allowed.low && double(batch) <= allowed.high))
+    throw std::invalid_argument(fmt::format("--predict-batch {}: auto, or a number from {} to {}",
+                                            text.substr(0, 40), allowed.low, allowed.high));
+  return batch;
+}
+
+int64_t memory_named(const std::string& text) {
+  try {
+    return bytes_from(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string("--memory ") + e.what());
+  }
 }
 
 /// Takes layers and settings from --network; a setting on the command line goes before the file's.
@@ -85,7 +108,10 @@ void read_network(CLI::App& app, Values& v) {
 int run(CLI::App& app, Values& v) {
   const BackendChoice place = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
+  Ranks& ranks = Ranks::here();
   if (given(app, "--predict")) {
+    if (ranks.size() > 1)
+      throw std::invalid_argument("--predict is the work of one process: start it without mpirun");
     refuse_without_effect(app, v);
     v.predict.pictures = v.what;
     v.predict.seed = settings().seed;
@@ -93,13 +119,15 @@ int run(CLI::App& app, Values& v) {
     v.predict.json = v.o.json;
     v.predict.backend = place.backend;
     v.predict.rungs = place.ladder;
+    if (!v.predict_batch.empty() && v.predict_batch != "auto") v.predict.batch = batch_named(v.predict_batch);
+    if (!v.memory.empty()) v.predict.memory = memory_named(v.memory);
     if (!v.o.plan.empty()) v.predict.plan = v.o.plan;
     if (!v.predict.evaluate.empty() && !v.what.empty())
       throw std::invalid_argument(
           "--evaluate scores a data set and takes no pictures: leave one of them out");
     return learning::predict(v.predict);
   }
-  for (const char* option : {"--evaluate", "--csv", "--predict-batch"})
+  for (const char* option : {"--evaluate", "--csv", "--predict-batch", "--memory"})
     if (given(app, option))
       throw std::invalid_argument(std::string(option) + " needs a trained network: --predict RUN");
   if (given(app, "--network") && given(app, "--model"))
@@ -108,6 +136,9 @@ int run(CLI::App& app, Values& v) {
     throw std::invalid_argument("one data set is trained on, and here are " + std::to_string(v.what.size()) +
                                 ": " + v.what[1] + "; pictures to classify need --predict RUN");
   if (!v.what.empty()) v.o.data = v.what[0];
+  v.o.retry_not_finite = v.on_nan == "retry";
+  if (!v.o.retry_not_finite && given(app, "--retries"))
+    throw std::invalid_argument("--retries counts those of --on-nan retry: give that too");
   if (v.o.ladder && v.backend == "simt")
     throw std::invalid_argument(
         "--ladder times steps, and the host executor's times say nothing of a GPU: leave it out, or take "
@@ -134,6 +165,7 @@ int run(CLI::App& app, Values& v) {
   auto& loader = v.o.trainer.loader;
   // Points are not turned; digits and glyphs are turned slightly.
   if (!v.plain && v.o.trainer.model != "softmax") loader.degrees = 10, loader.scale = 0.1, loader.shift = 2;
+  share_processor(ranks, settings().threads);
   return learning::classify(v.o);
 }
 
@@ -147,6 +179,8 @@ KLAB_COMMAND(
          "version)\n"
          "klab classify SET.safetensors      x [n,...] F32 and labels [n] I32\n"
          "klab classify spirals --model mlp --backend cuda   on a GPU; simt: its rungs on the host executor\n"
+         "mpirun -n 2 klab classify         by two processes, each of which computes half of every batch\n"
+         "mpirun -n 2 klab classify --accumulate 4 --split-layers   each process holds some of the layers\n"
          "klab classify --predict RUN A.png B.png   what a trained network says of pictures; - reads names\n"
          "klab classify --predict RUN --evaluate DATA   its score on a data set\n"
          "Leaves a report with curves, confusion matrix, wrong ones and time by op, and a checkpoint "
@@ -163,8 +197,12 @@ KLAB_COMMAND(
        app.add_option("--evaluate", v->predict.evaluate,
                       "with --predict: score the network on this data set's test examples")
            ->option_text("DATA");
-       app.add_option("--predict-batch", v->predict.batch, "with --predict: pictures a pass (default 16)")
-           ->check(number_within<int64_t>(range::examples_a_step));
+       app.add_option("--predict-batch", v->predict_batch,
+                      "with --predict: pictures a pass, or auto (default): 16, and half as many each time "
+                      "memory is short");
+       app.add_option(
+           "--memory", v->memory,
+           "with --predict: most memory for the network and its passes: 2MB (default: what there is)");
        app.add_flag("--csv", v->predict.csv, "with --predict: print CSV, a column a class");
        app.add_option("--model", t.model, "softmax, mlp or cnn (default)");
        app.add_option(
@@ -198,6 +236,16 @@ KLAB_COMMAND(
        add_number(app, "--recompute", t.recompute, range::examples_a_step,
                   "keep every N-th layer's outputs, and compute the others again for the gradients "
                   "(default 1: keep all)");
+       app.add_option(
+              "--on-nan", v->on_nan,
+              "after a loss that is not finite: stop (default), or retry from the last epoch's end with half "
+              "the learning rates")
+           ->check(CLI::IsMember({"stop", "retry"}));
+       add_number(app, "--retries", v->o.retries, Range{1, 1000}, "--on-nan retry: how often (default 5)");
+       app.add_flag(
+           "--split-layers", t.split_layers,
+           "by several processes: each holds some of the layers, and the parts of a batch (--accumulate) "
+           "pass through them; without it each computes a part of every batch");
        app.add_flag("--plain", v->plain, "images as they are: not turned, scaled or shifted");
        app.add_flag("!--no-prefetch", t.loader.prefetch,
                     "make a batch before its step, not during the one before");
@@ -224,7 +272,7 @@ KLAB_COMMAND(
                  {"classifier_evaluation", "--predict RUN --evaluate DATA"}},
                 "print the result as JSON");
        add_json_file(app, "classifier", "(result.json of the run)");
-       return [v, &app] { return run(app, *v); };
+       return [v, &app] { return Ranks::here().run([&] { return run(app, *v); }); };
      }});
 
 }  // namespace

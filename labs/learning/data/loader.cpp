@@ -57,8 +57,8 @@ Loader::Loader(const Examples& examples, const LoaderSettings& settings, double 
         "workers",
         settings.workers, settings.ahead));
   for (Slot& s : slots_) {
-    s.batch.values = Array<float>(settings.batch * volume(examples.dims));
-    s.batch.labels = Array<int32_t>(settings.batch);
+    s.batch.values = Array<float>(settings.own() * volume(examples.dims));
+    s.batch.labels = Array<int32_t>(settings.own());
   }
 }
 
@@ -81,20 +81,21 @@ Loader::Order Loader::order_of(int64_t epoch) {
 }
 
 void Loader::make(int64_t step, Batch& batch) {
-  const int64_t epoch = step / steps_per_epoch(), first = step % steps_per_epoch() * settings_.batch;
+  const int64_t epoch = step / steps_per_epoch(), own = settings_.own(), skipped = settings_.rank * own;
+  const int64_t first = step % steps_per_epoch() * settings_.batch + skipped;
   const Order order = order_of(epoch);
   const int64_t size = volume(examples_.dims);
   const bool warps =
       examples_.images() && (settings_.degrees > 0 || settings_.scale > 0 || settings_.shift > 0);
   // While a step runs, its ops use all threads, so one more is enough here. Before the step, use all of them.
 #pragma omp parallel for schedule(static) if (!settings_.prefetch && warps)
-  for (int64_t i = 0; i < settings_.batch; ++i) {
+  for (int64_t i = 0; i < own; ++i) {
     const int64_t example = (*order)[size_t(first + i)];
     const float* from = examples_.values.data() + example * size;
     float* to = batch.values.data() + i * size;
     if (warps)
-      warp(from, examples_.dims, Draws(settings_.seed, uint64_t(step * settings_.batch + i), 311), settings_,
-           to);
+      warp(from, examples_.dims, Draws(settings_.seed, uint64_t(step * settings_.batch + skipped + i), 311),
+           settings_, to);
     else
       std::copy_n(from, size, to);
     for (int64_t j = 0; j < size; ++j) to[j] = (to[j] - mean_) / deviation_;

@@ -20,11 +20,14 @@ struct LoaderSettings {
   bool prefetch = true;  // prepare batches on other threads
   int64_t ahead = 1;     // this many, while a step uses one
   int64_t workers = 1;   // of them at a time, at most
+  /// Only this one of `ranks` equal parts of every batch is made.
+  int64_t rank = 0, ranks = 1;
+  int64_t own() const { return batch / ranks; }
 };
 
 struct Batch {
-  Array<float> values;    // [batch,dims], normalized
-  Array<int32_t> labels;  // [batch]
+  Array<float> values;    // [own,dims], normalized
+  Array<int32_t> labels;  // [own]
 };
 
 /// The examples of an epoch depend only on seed and step, so a resumed run uses the same as an uninterrupted

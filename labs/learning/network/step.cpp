@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "harness/core/registry.h"
 #include "harness/program/measure_ops.h"
 #include "reference/adam/adam.h"
 #include "reference/adamw/adamw.h"
@@ -33,12 +34,12 @@ void store(const Pass& pass, const Handle<float>& from, const Handle<float>& to,
                              {.x = from, .factor = pass.one, .y = to, .lost = pass.lost.from(3 * counted)});
 }
 
-/// Throws std::runtime_error if a GPU has less free memory than the tensors need.
+/// Throws ShortOfMemory if a GPU has less free memory than the tensors need.
 void require_room(const Memory& memory, const char* whose) {
   const Backend& b = memory.backend();
   if (b.in_host_memory || !b.available) return;
   if (const int64_t free = b.available(); memory.bytes() > free)
-    throw std::runtime_error(
+    throw ShortOfMemory(
         fmt::format("--backend {}: {} needs {:.2f} GB of the GPU's memory and {:.2f} GB are free: lower "
                     "--batch, or give --accumulate 2",
                     b.name, whose, double(memory.bytes()) * 1e-9, double(free) * 1e-9));
@@ -85,10 +86,20 @@ void Step::backward(Ops& ops, bool last) const {
   if (settings_.parts > 1) {
     ops.call<Axpy>({n}, {.a = one(), .x = last ? sum_ : gradient, .y = last ? gradient : sum_});
     if (last) ops.fill("clear sums", sum_, 0, n * int64_t(sizeof(float)));
+    // On the backend as well, so that the host waits once, at the end of a step.
+    const int64_t batch = network_.batch();
+    ops.call<Axpy>({batch}, {.a = one(), .x = last ? loss_sum_ : losses_, .y = last ? losses_ : loss_sum_});
+    if (last) ops.fill("clear sums", loss_sum_, 0, batch * int64_t(sizeof(float)));
   }
-  if (!last || settings_.precision == Precision::f32) return;
+  if (last && settings_.ranks == 1) check(ops);
+}
+
+void Step::check(Ops& ops) const {
+  if (!checks()) return;
+  const int64_t n = network_.parameters().size();
+  const Handle<float>& gradient = network_.parameters().gradient();
   const Handle<int32_t> first = number<int32_t>(offsetof(Numbers, not_finite));
-  store(back, gradient, gradient, n, kOfGradients);
+  store(pass(ops, true), gradient, gradient, n, kOfGradients);
   ops.call<AllFinite>({n}, {.p = gradient, .first = first});
   ops.call<Unscale>({n},
                     {.scale = number<float>(offsetof(Numbers, scale)), .first = first, .gradient = gradient});
@@ -150,15 +161,16 @@ const std::map<std::string, Step::Update>& Step::updates() {
 
 // ---- What programs need: tensors, and numbers of the host. ----
 
-void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backend) {
+void Network::declare(Memory& memory, int64_t n, int64_t keep) {
   batch_ = n;
   keep_ = size_t(keep);
-  memory_ = std::make_unique<Memory>(backend);
-  parameters_.declare(*memory_);
-  outputs_ = {memory_->tensor<float>("input", n, volume(in_))};
+  activation_bytes_ = 0;
+  d_inputs_.clear();
+  parameters_.declare(memory);
+  outputs_ = {memory.tensor<float>("input", n, volume(in_))};
   const auto tensor = [&](const std::string& name, int64_t numbers) {
     activation_bytes_ += numbers * int64_t(sizeof(float));
-    return memory_->tensor<float>(name, 1, numbers);
+    return memory.tensor<float>(name, 1, numbers);
   };
   int64_t widest = 0;
   std::vector<int64_t> within(keep_, 0);  // largest output at each position within a segment
@@ -176,11 +188,83 @@ void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backe
     d_inputs_.push_back(keep_ > 1 && i > 1
                             ? d_inputs_[i - 2]
                             : tensor(m.name() + ".d_input", keep_ > 1 ? widest : n * volume(m.in())));
-    m.declare(*memory_, n);
+    m.declare(memory, n);
   }
+}
+
+std::vector<PlannedCall> Network::plan_calls(int64_t n, std::vector<LayerWork>& work) {
+  // About as many operations take the time in which a byte comes from memory, on processors and GPUs alike.
+  constexpr double kOperationsOfAByte = 10;
+  Memory memory;
+  declare(memory, n, 1);
+  std::vector<PlannedCall> calls;
+  const auto measured = [&](const auto& pass) {
+    MeasureOps ops(memory);
+    pass(ops);
+    double sum = 0;
+    for (const PlannedCall& c : ops.calls()) {
+      const Cost cost = find_op(c.op)->op.cost(c.shape);
+      sum += c.times * (cost.flops + kOperationsOfAByte * cost.bytes);
+    }
+    add_other_calls(ops, calls);
+    return sum;
+  };
+  work.clear();
+  for (size_t i = 0; i < modules_.size(); ++i)
+    work.push_back({.forward = measured([&](Ops& ops) {
+                      forward({ops, true}, i);
+                    }),
+                    .backward = measured([&](Ops& ops) {
+                      modules_[i]->backward({ops, true}, n, outputs_[i], outputs_[i + 1], d_inputs_[i]);
+                    }),
+                    .has_weights = tensors_[i] > (i > 0 ? tensors_[i - 1] : 0)});
+  measured([&](Ops& ops) { forward({ops}); });
+  return calls;
+}
+
+void Network::keep_layers(size_t begin, size_t end) {
+  const size_t first = begin > 0 ? tensors_[begin - 1] : 0, last = tensors_[end - 1];
+  in_ = modules_[begin]->in();
+  const auto at = [](auto& list, size_t i) { return list.begin() + std::ptrdiff_t(i); };
+  modules_.erase(at(modules_, end), modules_.end());
+  modules_.erase(modules_.begin(), at(modules_, begin));
+  parameters_.keep(first, last);
+  tensors_.clear();  // only a whole network is split
+}
+
+void Network::build(int64_t n, uint64_t seed, int64_t keep, const Backend& backend) {
+  memory_ = std::make_unique<Memory>(backend);
+  declare(*memory_, n, keep);
   require_room(*memory_, "the network");
   memory_->allocate();
   for (const auto& m : modules_) m->initialize(*memory_, seed);
+  memory_->push();
+}
+
+void Network::build_for_inference(int64_t n, int64_t most, const Backend& backend) {
+  batch_ = n;
+  memory_ = std::make_unique<Memory>(backend);
+  parameters_.declare(*memory_, false);
+  int64_t widest = 0;
+  for (const auto& m : modules_) widest = std::max(widest, volume(m->out()));
+  outputs_ = {memory_->tensor<float>("input", n, volume(in_))};
+  const std::array<Handle<float>, 2> turns = {memory_->tensor<float>("outputs", n, widest),
+                                              memory_->tensor<float>("next outputs", n, widest)};
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    outputs_.push_back(turns[i % 2]);
+    modules_[i]->declare(*memory_, n);
+  }
+  MeasureOps inference(*memory_);
+  forward({inference});
+  inference_bytes_ = inference.bytes_used();
+  const Backend& b = memory_->backend();
+  const int64_t free = b.in_host_memory || !b.available ? 0 : b.available();
+  const int64_t room = most > 0 && free > 0 ? std::min(most, free) : std::max(most, free);
+  if (room > 0 && inference_bytes_ > room)
+    throw ShortOfMemory(fmt::format("batches of {} take {:.2f} MB, and there are {:.2f} MB", n,
+                                    double(inference_bytes_) * 1e-6, double(room) * 1e-6));
+  memory_->allocate(inference.used());
+  for (const auto& m : modules_) m->initialize(*memory_, 1);
   memory_->push();
 }
 
@@ -193,6 +277,10 @@ std::vector<Kept> Network::kept() const {
 
 std::vector<PlannedCall> Network::calls() const {
   MeasureOps training(*memory_), inference(*memory_);
+  if (inference_bytes_ > 0) {
+    forward({inference});
+    return inference.calls();
+  }
   forward({training, true});
   backward({training, true}, output());  // gradients have the sizes of outputs
   forward({inference});
@@ -238,6 +326,7 @@ Step::Step(Network& network, const StepSettings& settings)
   losses_ = memory_.tensor<float>("losses", 1, n);
   d_logits_ = memory_.tensor<float>("d_logits", n, volume(network.out()));
   sum_ = memory_.tensor<float>("sum of gradients", 1, settings.parts > 1 ? network.parameters().size() : 0);
+  loss_sum_ = memory_.tensor<float>("sum of losses", 1, settings.parts > 1 ? n : 0);
   for (const bool decays : {false, true}) {
     const int64_t size = network.parameters().group(decays).size;
     State& state = state_[decays];
@@ -256,6 +345,7 @@ Step::Step(Network& network, const StepSettings& settings)
 std::vector<PlannedCall> Step::calls() const {
   MeasureOps step(memory_), evaluation(memory_);
   loss_and_gradient(step);
+  if (settings_.ranks > 1) check(step);
   update(step);
   forward(evaluation, false);
   std::vector<PlannedCall> list = step.calls();
@@ -267,12 +357,15 @@ Pass Step::pass(Ops& ops, bool training) const {
   return {ops, training, settings_.precision, one(), number<int32_t>(offsetof(Numbers, lost))};
 }
 
-void Step::write(const float* x, const int32_t* labels, uint64_t seed, uint64_t draw, double scale) {
+void Step::write(const float* x, const int32_t* labels, uint64_t seed, uint64_t draw, double scale,
+                 int64_t part) {
   const auto n = size_t(network_.batch());
   network_.write(x, seed, draw);
   memory_.write(labels_, labels, n * sizeof(int32_t));
-  const std::vector<float> weights(n, 1.0F / float(n) * (float(scale) / float(settings_.parts)));
+  const std::vector<float> weights(
+      n, 1.0F / float(n) * (float(scale) / float(settings_.parts * settings_.ranks)));
   memory_.write(d_loss_, weights.data(), n * sizeof(float));
+  if (part > 0) return;  // what the parts count is summed
   host_numbers_.scale = float(scale);
   host_numbers_.clip = float(settings_.optimizer.clip);
   memory_.write(numbers_, &host_numbers_, sizeof host_numbers_);
@@ -298,7 +391,7 @@ std::vector<float> Step::losses() const {
 double Step::mean_loss() const {
   double sum = 0;
   for (const float loss : losses()) sum += double(loss);
-  return sum / double(network_.batch());
+  return sum / double(network_.batch() * settings_.parts);
 }
 
 Step::Numbers Step::numbers() const {

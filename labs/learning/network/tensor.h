@@ -44,26 +44,27 @@ class Parameters {
   Tensor& add(std::string name, Dims dims, bool decays) {
     return tensors_.emplace_back(Tensor{std::move(name), std::move(dims), decays});
   }
-  void declare(Memory& memory) {
+  /// `trains`: with the gradient, which a network that only predicts lacks.
+  void declare(Memory& memory, bool trains = true) {
     for (Group& g : groups_) g.size = 0;
     for (const Tensor& t : tensors_) groups_[t.decays].size += padded(t.size());
     values_.declare(memory, "parameters", size());
-    gradients_.declare(memory, "gradient", size());
+    if (trains) gradients_.declare(memory, "gradient", size());
     std::array<int64_t, 2> used = {0, groups_[false].size};
     for (const bool decays : {false, true}) {
       Group& g = groups_[decays];
       const auto at = size_t(used[decays]), n = size_t(g.size);
       g.values = std::span(values_.host.data(), size_t(size())).subspan(at, n);
-      g.gradients = std::span(gradients_.host.data(), size_t(size())).subspan(at, n);
       g.w = values_.place.from(used[decays]);
+      if (!trains) continue;
+      g.gradients = std::span(gradients_.host.data(), size_t(size())).subspan(at, n);
       g.d_w = gradients_.place.from(used[decays]);
     }
     for (Tensor& t : tensors_) {
       int64_t& at = used[t.decays];
       t.value = values_.host.data() + at;
-      t.gradient = gradients_.host.data() + at;
       t.w = values_.place.from(at);
-      t.d_w = gradients_.place.from(at);
+      if (trains) t.gradient = gradients_.host.data() + at, t.d_w = gradients_.place.from(at);
       at += padded(t.size());
     }
   }
@@ -78,6 +79,11 @@ class Parameters {
   /// Returns the numbers of both groups, which follow one another, and the gradient of them all.
   int64_t size() const { return groups_[false].size + groups_[true].size; }
   const Handle<float>& gradient() const { return gradients_.place; }
+  /// Leaves out all tensors but [first, last). References to these stay valid.
+  void keep(size_t first, size_t last) {
+    while (tensors_.size() > last) tensors_.pop_back();
+    for (; first > 0; --first) tensors_.pop_front();
+  }
   std::deque<Tensor>& tensors() { return tensors_; }
   const std::deque<Tensor>& tensors() const { return tensors_; }
   /// Returns the number of trainable parameters, without padding.

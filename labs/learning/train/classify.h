@@ -23,6 +23,9 @@ struct ClassifyOptions {
   std::filesystem::path out;     // empty: runs/<data>_<model>
   std::filesystem::path resume;  // folder of an earlier run
   int64_t train = 0, test = 0;   // number of examples to keep; 0: all
+  bool retry_not_finite =
+      false;        // after a loss that is not finite: back to the last checkpoint with half the rates
+  int retries = 5;  // at most
   bool ladder = false;
   bool json = false;
   Backend backend = cpu_backend();  // where the steps run

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -147,7 +148,7 @@ int64_t Prediction::best() const {
   return int64_t(std::ranges::max_element(probabilities) - probabilities.begin());
 }
 
-Classifier::Classifier(const fs::path& run, int64_t batch, const Backend& backend) {
+Classifier::Classifier(const fs::path& run, int64_t batch, const Backend& backend, int64_t most) {
   const fs::path file = fs::is_directory(run) ? run / "model.safetensors" : run;
   const TensorFile in(file);
   for (const char* field : {"model", "data", "example", "classes", "names", "mean", "deviation"})
@@ -173,12 +174,30 @@ Classifier::Classifier(const fs::path& run, int64_t batch, const Backend& backen
   } catch (const json::exception&) {
     damaged(file, "names");
   }
-  try {
-    network_ = make_model(model_, dims_, int64_t(classes));
-  } catch (const std::invalid_argument& e) {
-    throw std::runtime_error(fmt::format("{}: its network cannot be built: {}", file.string(), e.what()));
+  const auto build = [&] {
+    try {
+      network_ = make_model(model_, dims_, int64_t(classes));
+    } catch (const std::invalid_argument& e) {
+      throw std::runtime_error(fmt::format("{}: its network cannot be built: {}", file.string(), e.what()));
+    }
+    network_->build_for_inference(batch, most, backend);
+  };
+  for (bool built = false; !built;) {
+    std::string why = "an allocation fails";
+    try {
+      build();
+      built = true;
+      continue;
+    } catch (const ShortOfMemory& e) {
+      why = e.what();
+    } catch (const std::bad_alloc&) {
+    }
+    if (batch == 1)
+      throw std::runtime_error(fmt::format(
+          "{}: no memory for one example at a time ({}): give more --memory, or close other programs",
+          file.string(), why));
+    batch /= 2;
   }
-  network_->build(batch, 1, 1, backend);
   std::map<std::string, std::string> words;
   load_network(file, *network_, nullptr, {}, words);
   network_->memory().push();
@@ -272,7 +291,11 @@ std::vector<float> Classifier::read_picture(const fs::path& file) const {
 int predict(const PredictOptions& o) {
   if (o.json && o.csv) throw std::invalid_argument("--json and --csv exclude each other");
   const bool from_input = o.pictures == std::vector<std::string>{"-"};
-  Classifier c(o.run, from_input ? 1 : o.batch, o.backend);
+  const int64_t batch = from_input ? 1 : o.batch > 0 ? o.batch : PredictOptions::kUsualBatch;
+  Classifier c(o.run, batch, o.backend, o.memory);
+  if (c.batch() < batch)
+    fmt::print(stderr, "memory    {} examples at a time, not {}: {:.2f} MB for the network and its passes\n",
+               c.batch(), batch, double(c.network().inference_bytes()) * 1e-6);
   CallTimes times = times_here();
   const std::vector<PlannedCall> calls = c.calls();
   c.use(Plan::fixed(plan_ids(o.plan, calls, o.rungs), o.plan, calls, times, o.rungs));

@@ -26,9 +26,11 @@ struct Prediction {
 
 class Classifier {
  public:
-  /// Reads a run's folder, or its model.safetensors, for batches of `batch`. Throws std::runtime_error that names file, field and
-  /// remedy: a model of before this could be read, another layout, a cut file.
-  Classifier(const std::filesystem::path& run, int64_t batch, const Backend& backend = cpu_backend());
+  /// Reads a run's folder, or its model.safetensors, for batches of at most `batch`: half as many each time that they need more than
+  /// `most` bytes (0: any number) or an allocation fails. Throws std::runtime_error that names file, field and remedy: a model of
+  /// before this could be read, another layout, a cut file, no memory for a single example.
+  Classifier(const std::filesystem::path& run, int64_t batch, const Backend& backend = cpu_backend(),
+             int64_t most = 0);
 
   const std::string& model() const { return model_; }
   const std::string& data() const { return data_; }
@@ -36,6 +38,8 @@ class Classifier {
   int64_t classes() const { return network_->out().at(0); }
   std::string class_name(int64_t label) const;
 
+  /// Returns how many examples a pass takes.
+  int64_t batch() const { return network_->batch(); }
   Network& network() { return *network_; }
   double mean() const { return double(mean_); }  // subtracted from every number, which is then divided
   double deviation() const { return double(deviation_); }  // by this
@@ -67,7 +71,9 @@ struct PredictOptions {
   std::vector<std::string> pictures;  // files; "-": names on standard input, each answered at once
   std::string evaluate;               // a data set to score the model on, instead
   std::string plan = "naive";         // naive, best, or a file
-  int64_t batch = 16;
+  int64_t batch = 0;                  // examples a pass; 0: kUsualBatch, or fewer where memory is short
+  int64_t memory = 0;                 // most bytes of the network and its passes; 0: any number
+  static constexpr int64_t kUsualBatch = 16;
   int64_t test = 0;  // with `evaluate`: number of examples, 0: all
   uint64_t seed = 1;
   bool json = false, csv = false;

@@ -13,6 +13,8 @@
 #include "labs/learning/data/loader.h"
 #include "labs/learning/network/checkpoint.h"
 #include "labs/learning/network/step.h"
+#include "labs/learning/train/pipeline.h"
+#include "labs/learning/train/rank_sums.h"
 
 namespace klab::learning {
 
@@ -32,6 +34,8 @@ struct TrainerSettings {
   int64_t accumulate = 1;
   /// Keeps every recompute-th layer's output for the backward and recomputes the others; 1 keeps all.
   int64_t recompute = 1;
+  /// Each of several ranks holds some of the layers, and the parts of a batch pass through them (train/pipeline.h).
+  bool split_layers = false;
   uint64_t seed = 1;
   std::optional<Scale> scale;  // of the examples' numbers; not given: that of those to learn from
 };
@@ -51,12 +55,25 @@ struct Teacher {
   double softening = 4;  // by which outputs are divided before the softmax, of both
 };
 
+/// A network and its step in the memory of the host, for files: that of all ranks where layers are split.
+struct WholeTraining {
+  std::unique_ptr<Network> network;
+  std::unique_ptr<Step> step;
+};
+
+/// The loss of a step is not finite, so parameters may not be, either.
+struct NotFinite : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Trainer {
  public:
   /// Throws std::invalid_argument for an unknown model, optimizer or schedule, for a layer that does not fit
-  /// the examples, for a batch larger than the set, and for parts that do not divide the batch. The data set
-  /// must outlive the trainer.
-  Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend = cpu_backend());
+  /// the examples, for a batch larger than the set, for parts that do not divide the batch, and for settings that a split
+  /// network does not have. The data set must outlive the trainer. Where a carrier connects several ranks, each of them computes an equal part of every batch, and the
+  /// steps are those of one process with as many times the parts. Collective functions are called by every rank.
+  Trainer(const Dataset& data, const TrainerSettings& settings, const Backend& backend = cpu_backend(),
+          const Carrier& carrier = {});
 
   /// Returns the calls that a plan must cover; use() sets the plan.
   std::vector<PlannedCall> calls() const;
@@ -65,10 +82,13 @@ class Trainer {
   /// Throws std::invalid_argument if it takes other batches, other examples or has other classes.
   void learn_from(const Teacher& teacher);
 
-  /// Takes a step and returns the batch's loss. Throws std::runtime_error if that is not finite: in f32 at
-  /// once, when the parameters may have moved already, else after kMostSkipped skipped steps in a row.
+  /// Collective: takes a step and returns the batch's loss. If that is not finite, it throws NotFinite in f32, when the parameters may
+  /// have moved already, and std::runtime_error in fewer bits, after kMostSkipped skipped steps in a row.
   double step();
+  /// Collective: each rank evaluates a part of the examples, and all get the whole result.
   Evaluation evaluate(const Examples& examples);
+  /// Multiplies the learning rates of all steps to come.
+  void scale_rates(double factor) { rate_factor_ = factor; }
 
   static constexpr int64_t kMostSkipped = LossScale::kMostSkipped;
   const LossScale& loss_scale() const { return loss_scale_; }
@@ -85,8 +105,12 @@ class Trainer {
   const HostCounts& host_counts() { return program_.memory().counts(); }
   const TrainerSettings& settings() const { return settings_; }
 
-  /// Saves everything needed to resume without a difference; `words` are stored with it.
+  /// Collective: the first rank saves everything needed to resume without a difference; `words` are stored with it.
   void save(const std::filesystem::path& file, std::map<std::string, std::string> words);
+  /// Collective: the first rank writes the network alone.
+  void save_model(const std::filesystem::path& file, const std::map<std::string, std::string>& words);
+  /// Returns which layers this rank has, by name: all, unless they are split.
+  std::string own_layers() const;
   /// Takes over the numbers of a model of the same layers, whose moments are at 0. Throws as load_network() does.
   void begin_from(const std::filesystem::path& model);
   /// Restores a checkpoint. Throws as load_network() does for one of another model, data set, batch size,
@@ -97,20 +121,36 @@ class Trainer {
   std::map<std::string, std::string> identity() const;
   bool mixed() const { return settings_.precision != Precision::f32; }
   double loss_and_gradient(const Batch& batch, bool late);
+  double step_of_split();
+  void require_finite(double loss) const;
+  std::unique_ptr<Network> built(const Backend& backend);
+  WholeTraining whole_training() const;
+  std::unique_ptr<WholeTraining> whole();
+  void take_own(WholeTraining& whole);
+  /// Returns by how many ranks a batch is shared; split layers see all of it.
+  int64_t sharing() const { return settings_.split_layers ? 1 : ranks_.size(); }
+  double mean_over_ranks(double loss);
+  /// Replaces running averages by their mean over the ranks, since each has seen its own parts of batches only.
+  void average_running();
   double taught_gradient(const float* values, bool last);
   void run(const std::string& program, const RunOps::Body& body) { ops_.run(program, plan_, profile_, body); }
 
   TrainerSettings settings_;
+  RankSums ranks_;
   const Dataset& data_;
   Scale scale_;
+  std::vector<PlannedCall> whole_calls_;  // of a network that is split
   std::unique_ptr<Network> network_;
   Step program_;
+  std::unique_ptr<LayerPipeline> pipeline_;
   RunOps ops_;
   Teacher teacher_;  // without a network: labels are learned
   Loader loader_;
   Plan plan_;
   Profile profile_;
-  int64_t step_ = 0;
+  double rate_factor_ = 1;
+  int64_t step_ = 0,
+          averaged_ = -1;  // averaged_: the step at which running averages were the same on all ranks
   LossScale loss_scale_;
   Lost lost_;
   std::vector<std::pair<int64_t, double>> scales_;

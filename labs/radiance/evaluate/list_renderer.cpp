@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/core/registry.h"
 #include "labs/radiance/train/trainer.h"
 #include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 
@@ -61,10 +60,8 @@ ListRenderer::ListRenderer(const Model& model, const Plan& plan, const BackendCh
 std::vector<PlannedCall> ListRenderer::calls(const Model& model, const BackendChoice& where) {
   std::vector<PlannedCall> calls =
       picture_calls(config_of(model, where), model.placement.cascades, model.precision);
-  // Products of bytes take the place of others where the backend has them and they are faster.
-  std::erase_if(calls, [&](const PlannedCall& c) {
-    return c.op == MlpInt8Fwd::name && variants_of(c.op, where.ladder).empty();
-  });
+  // The programs of a list multiply by mlp_narrow_fwd: a plan has no choice between that and products of bytes.
+  std::erase_if(calls, [](const PlannedCall& c) { return c.op == MlpInt8Fwd::name; });
   return calls;
 }
 
