@@ -315,7 +315,8 @@ int run(Options o) {
   if (!o.counters.empty()) return compare(o, op, variant, view.run);
   const Drawn d = recording ? drawn(op, view.run, *recording) : Drawn{};
   view.pictures = recording
-                      ? pictures_html(d.pictures, d.left_out)
+                      ? pictures_html(d.pictures, d.left_out) +
+                            stepper_html({.op = &op, .run = &view.run, .recording = &*recording})
                       : fmt::format("<p class=\"note\">No pictures: {}.</p>\n", escaped(why_no_pictures));
   if (!o.pictures.empty()) write_pictures(d.pictures, o.pictures);
   if (!o.perfetto.empty())
