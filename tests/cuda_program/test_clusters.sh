@@ -27,7 +27,7 @@ def counts(mark, access):
 multicast = counts("tile_half_bytes", "copy")
 assert (multicast["requests"], multicast["sectors"]) == (20, 320), multicast
 # 5 blocks add a tile of 256 bytes each.
-added = counts("add_no_fence", "atomic")
+added = counts("add_no_fence", "reduction")
 assert (added["requests"], added["sectors"]) == (5, 40), added
 # The first thread of each of 3 clusters reads a word of each of its 4 blocks.
 there = counts("sum_without_sync", "shared load")

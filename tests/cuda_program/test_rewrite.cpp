@@ -386,7 +386,7 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   has(translate_ptx(
           "cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile.bulk_group [%0, {%1, %2}], [%3];"),
       "tensor_reduce(::klab::simt::BulkReduce::max, ");
-  has(translate_ptx("red.global.add.noftz.bf16x2 [%0], %1;"), "atomic_bfloat162(static_cast<unsigned*>(");
+  has(translate_ptx("red.global.add.noftz.bf16x2 [%0], %1;"), "add_pair(static_cast<unsigned*>(");
   has(translate_ptx("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};"),
       "add_halves(reinterpret_cast<void*>(");
   has(translate_ptx("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;"),

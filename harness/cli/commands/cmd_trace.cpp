@@ -304,6 +304,7 @@ int run(Options o) {
   if (recording) recording->finish();
   view.run.no_compiled = machine.why;
   view.local = local_memory_of(machine.code, view.run.launches);
+  view.units = unit_instructions_of(machine.code, view.run.launches);
   view.bound = !o.on.empty();
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
   kernel_resources(&view.no_resources);
