@@ -254,6 +254,13 @@ TEST(Rewrite, PassesTheSizeOfClustersToLaunches) {
   EXPECT_TRUE(holds(of("__global__ void __cluster_dims__(2) k();"), "void  k();"));
 }
 
+TEST(Rewrite, NamesConstantParametersOfKernels) {
+  const Rewritten r =
+      of("__global__ void k(const __grid_constant__ CUtensorMap m, CUtensorMap n) { f(&m); }");
+  EXPECT_TRUE(holds(r, "grid_constant(&m, sizeof m);")) << r.text;
+  EXPECT_FALSE(holds(r, "grid_constant(&n")) << r.text;
+}
+
 TEST(Rewrite, RefusesWithFileAndLine) {
   EXPECT_EQ(
       refusal("# 7 \"b.cuh\" 1\n__device__ void f() {\n  asm(\"tcgen05.fence;\");\n}").rfind("b.cuh:8: ", 0),
@@ -323,7 +330,8 @@ TEST(Ptx, TranslatesProductsAndCopiesOfHopper) {
           "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
           "%3, %4}], [%5];"),
       "tensor_load(");
-  has(translate_ptx("cp.async.bulk.wait_group.read 1;"), "bulk_wait(");
+  has(translate_ptx("cp.async.bulk.wait_group.read 1;"), ", true);");
+  has(translate_ptx("cp.async.bulk.wait_group 1;"), ", false);");
   has(translate_ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"), "Arrival::expect");
   has(translate_ptx("mbarrier.arrive.noComplete.release.cta.shared::cta.b64 %0, [%1], 2;"),
       "Arrival::no_complete");
@@ -357,7 +365,13 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   has(translate_ptx("barrier.cluster.arrive.relaxed.aligned;"), "cluster_arrive(false, ");
   has(translate_ptx("barrier.cluster.wait.acquire.aligned;"), "cluster_wait(");
   has(translate_ptx("mov.u32 %0, %cluster_ctaid.y;"), "block_in_cluster(1)");
-  has(translate_ptx("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "mbarrier_arrive(");
+  has(translate_ptx("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "Passes::to_cluster)");
+  has(translate_ptx("mbarrier.arrive.shared::cluster.b64 _, [%0];"), "Passes::to_cluster)");
+  has(translate_ptx("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];"), "Passes::to_block)");
+  has(translate_ptx("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];"), "Passes::nothing)");
+  has(translate_ptx("mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %0, [%1], %2;"), "(), false)");
+  has(translate_ptx("mbarrier.try_wait.parity.shared::cta.b64 %0, [%1], %2;"), "(), true)");
+  has(translate_ptx("fence.mbarrier_init.release.cluster;"), "fence_mbarrier_init()");
   has(translate_ptx("ld.shared::cluster.f32 %0, [%1];"), "*static_cast<float*>(::klab_shared_pointer(");
   has(translate_ptx("atom.shared::cluster.add.u32 %0, [%1], %2;"), "atomicAdd(");
   has(translate_ptx(
