@@ -77,7 +77,7 @@ std::vector<ComparedCounter> compare_counters(const CountedRun& run, const std::
   const auto named = named_counters(run);
   list.reserve(2 * named.size());  // `requests` points into it
   for (const NamedCounter& c : named) {
-    if (c.ratio) continue;
+    if (c.ratio || c.part) continue;
     const auto at = find_counter(gpu, c.nsight);
     if (at == gpu.end() && c.rare) continue;
     if (at == gpu.end())

@@ -89,6 +89,17 @@ std::vector<LocalMemory> local_memory_of(const simt::CompiledCode& code,
   return list;
 }
 
+std::vector<UnitInstruction> unit_instructions_of(const simt::CompiledCode& code,
+                                                  const std::vector<simt::LaunchRecord>& launches) {
+  std::vector<UnitInstruction> list;
+  for (const simt::LaunchRecord& l : launches) {
+    const simt::CompiledKernel* k = code.find(l.kernel);
+    if (k == nullptr || std::ranges::find(list, l.kernel, &UnitInstruction::kernel) != list.end()) continue;
+    for (const simt::CompiledUnit& u : k->units) list.push_back({l.kernel, u});
+  }
+  return list;
+}
+
 std::vector<std::string> nvcc_options(const fs::path& root) {
   return {"-std=c++20", "-O3", "--expt-relaxed-constexpr", "-I" + root.string()};
 }

@@ -30,6 +30,15 @@ struct LocalMemory {
 std::vector<LocalMemory> local_memory_of(const simt::CompiledCode& code,
                                          const std::vector<simt::LaunchRecord>& launches);
 
+/// An instruction of the copy engine, of matrix products, of barriers in shared memory, in a kernel's machine code.
+struct UnitInstruction {
+  std::string kernel;
+  simt::CompiledUnit what;
+};
+/// Returns those of the launched kernels, by kernel in the order of their code.
+std::vector<UnitInstruction> unit_instructions_of(const simt::CompiledCode& code,
+                                                  const std::vector<simt::LaunchRecord>& launches);
+
 /// Returns the options that klab's own kernels below that folder are compiled with.
 std::vector<std::string> nvcc_options(const std::filesystem::path& root);
 

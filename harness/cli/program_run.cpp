@@ -189,6 +189,7 @@ LineCounts line_of(const Json& j) {
                .async = j.at("async"),
                .width = j.at("width"),
                .stride = j.at("stride"),
+               .returns = j.at("returns"),
                .merged = j.at("merged")};
   const auto counts = [](const Json& n) {
     return simt::Counts{n.at(0), n.at(1), n.at(2), n.at(3), n.at(4), n.at(5), n.at(6), n.at(7), n.at(8)};
@@ -196,6 +197,7 @@ LineCounts line_of(const Json& j) {
   l.counts = counts(j.at("counts"));
   l.compiled_known = j.at("compiled_known");
   l.compiled_widths = j.at("compiled_widths");
+  l.compiled_atomics = j.at("compiled_atomics");
   l.compiled = counts(j.at("compiled"));
   return l;
 }
@@ -342,6 +344,7 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
   running_child = 0;
   read_report(run, report);
   run.local = local_memory_of(machine.code, run.counted.launches);
+  run.units = unit_instructions_of(machine.code, run.counted.launches);
   return run;
 }
 

@@ -39,7 +39,8 @@ struct ProgramRun {
   int64_t launched = 0;
   double share = 1;
   std::vector<LocalMemory> local;  // of the kernels, as nvcc compiled them
-  bool reported = false;           // it ended normally enough to write a report
+  std::vector<UnitInstruction> units;
+  bool reported = false;  // it ended normally enough to write a report
   /// Returns whether an error was found, other than leaks.
   bool illegal() const;
   int64_t accesses() const;  // number of counted loads and stores by threads

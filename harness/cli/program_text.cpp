@@ -40,6 +40,7 @@ std::string summary(const ProgramRun& run) {
 TraceView view_of(const ProgramRun& run) {
   TraceView view{.run = run.counted};
   view.local = run.local;
+  view.units = run.units;
   view.no_resources = "those of programs are nvcc's to say; occupancy is what the other limits allow";
   return view;
 }

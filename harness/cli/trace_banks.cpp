@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/cli/swizzle.h"
 #include "harness/cli/trace_pictures.h"
 #include "harness/records/csv_text.h"
 #include "harness/simt/banks.h"
@@ -124,6 +125,12 @@ TracePicture bank_picture(const LineAccess& l) {
   svg.paragraph(fmt::format("warp {} of block {}; {} conflicts in {} requests of this line", r.warp, r.block,
                             l.counts.conflicts(), l.counts.requests),
                 "d");
+  if (r.passes > r.least) {
+    const std::array<int64_t, 4> under = passes_under_swizzles(a.write, r.bytes, r.mask, r.address);
+    svg.paragraph(fmt::format("under a swizzle of 32, 64, 128 bytes: {}, {}, {} passes (klab swizzle)",
+                              under[1], under[2], under[3]),
+                  "d");
+  }
   svg.grow(14);
   const double top = svg.height(), width = kBankWidth * simt::kBanks, height = kLaneHeight * 32;
   const auto x_of = [](double bank) { return kLeftOfBanks + bank * kBankWidth; };

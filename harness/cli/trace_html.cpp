@@ -173,6 +173,14 @@ std::string counters_html(const TraceView& v) {
             escaped(v.run.compiled_by) + ".</p>\n";
   else if (!v.run.no_compiled.empty())
     html += "<p class=\"note\">As compiled: not known, " + escaped(v.run.no_compiled) + ".</p>\n";
+  if (!v.units.empty()) {
+    HtmlTable units("units", {"kernel", "line", "instructions", "as compiled"});
+    for (const UnitInstruction& u : v.units)
+      units.add({HtmlCell::code(u.kernel), HtmlCell::text(fmt::format("{}:{}", u.what.file, u.what.line)),
+                 number(u.what.instructions, std::to_string(u.what.instructions)),
+                 HtmlCell::code(u.what.name)});
+    html += "<h3>Copy engine, products, barriers</h3>\n" + units.html(false);
+  }
   if (v.op == nullptr)
     return html +
            fmt::format("<p>Bytes moved between L1 and L2, if L1 catches nothing: {:.0f}.</p>\n", v.run.moved);

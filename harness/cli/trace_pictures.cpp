@@ -63,7 +63,7 @@ std::string shortened(const std::string& text, size_t letters) {
 
 std::vector<TracePicture> trace_pictures(const RecordedRun& of, std::vector<std::string>& left_out) {
   std::vector<TracePicture> all;
-  for (auto* kind : {heat_pictures, bank_pictures, step_pictures, lane_pictures})
+  for (auto* kind : {heat_pictures, bank_pictures, address_pictures, step_pictures, lane_pictures})
     for (TracePicture& p : kind(of, left_out)) all.push_back(std::move(p));
   std::set<std::string> names;
   for (TracePicture& p : all) {

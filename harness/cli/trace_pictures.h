@@ -29,12 +29,13 @@ struct RecordedRun {
   const simt::Recording* recording = nullptr;
 };
 
-/// Returns all pictures of a run: of arrays, banks (worst first), kernels, lanes. `left_out` gets sentences about what there was no
+/// Returns all pictures of a run: of arrays, banks and addresses (worst first), kernels, lanes. `left_out` gets sentences about what there was no
 /// room for.
 std::vector<TracePicture> trace_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 /// One kind each.
 std::vector<TracePicture> heat_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 std::vector<TracePicture> bank_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
+std::vector<TracePicture> address_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 std::vector<TracePicture> step_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 std::vector<TracePicture> lane_pictures(const RecordedRun& of, std::vector<std::string>& left_out);
 
@@ -53,6 +54,9 @@ size_t write_pictures(const std::vector<TracePicture>& pictures, const std::file
 /// Returns the pictures as a section of a page that has svg_style().
 std::string pictures_html(const std::vector<TracePicture>& pictures,
                           const std::vector<std::string>& left_out);
+
+/// Returns a section of a page that steps through a warp of each recorded block: lanes, places, source lines. Empty: nothing recorded.
+std::string stepper_html(const RecordedRun& of);
 
 /// Returns the pictures that show most as one SVG file: the worst banks, two arrays, the longest time line, and lanes where some are
 /// idle.

@@ -77,14 +77,23 @@ std::vector<SourceView> annotated_source(const CountedRun& run) {
 }
 
 bool compiled_as_written(const LineCounts& l) {
-  return !l.compiled_known || (l.compiled.requests == l.counts.requests && l.compiled_widths == l.width);
+  const uint8_t atomics = !l.atomic || l.compiled_atomics == 0 ? l.compiled_atomics
+                          : is_reduction(l)                    ? simt::kReduction
+                                                               : simt::kAtomicResult;
+  if (l.async && l.space == simt::Space::global)
+    return !l.compiled_known || l.compiled.requests == l.counts.requests;
+  return !l.compiled_known || (l.compiled.requests == l.counts.requests && l.compiled_widths == l.width &&
+                               l.compiled_atomics == atomics);
 }
 
 std::string compiled_in_words(const LineCounts& l) {
   if (!l.compiled_known) return "?";
   if (compiled_as_written(l)) return "as written";
   if (l.compiled.requests == 0) return "none";
-  return std::to_string(l.compiled.requests) + " of " + compiled_widths(l);
+  std::string text = std::to_string(l.compiled.requests) + " of " + compiled_widths(l);
+  if ((l.compiled_atomics & simt::kReduction) != 0) text += ", RED";
+  if ((l.compiled_atomics & simt::kAtomicResult) != 0) text += ", ATOM";
+  return text;
 }
 
 std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
@@ -99,7 +108,7 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
                     "l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum", double(n.requests)});
     list.push_back({"global " + words + " sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum",
                     double(n.sectors)});
-    if (atomic)  // atomics whose result is used are counted separately
+    if (atomic)  // a GPU counts those that return the old value separately
       for (size_t k = list.size() - 2; k < list.size(); ++k) {
         list[k].also = list[k].nsight;
         list[k].also.replace(list[k].also.rfind("red"), 3, "atom");
@@ -107,6 +116,16 @@ std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled) {
     list.push_back({"sectors/request",
                     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio",
                     double(n.sectors) / double(n.requests), true});
+    if (!atomic) return;
+    const simt::Counts used = sum([compiled](const LineCounts& l) {
+      const bool by_code = compiled && l.compiled_known && l.compiled_atomics != 0;
+      return l.space == simt::Space::global && l.atomic &&
+             (by_code ? (l.compiled_atomics & simt::kAtomicResult) != 0 : !is_reduction(l));
+    });
+    list.push_back({.words = "of these, with a used result",
+                    .nsight = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+                    .value = double(used.requests),
+                    .part = true});
   };
   global("load", "ld", false, false);
   global("store", "st", true, false);

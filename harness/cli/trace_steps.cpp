@@ -149,6 +149,31 @@ void add_warp(Svg& svg, const simt::Timeline& t, const WarpRow& row, const StepS
   svg.grow(3);
 }
 
+/// Names the warps that do something at a barrier: "warp 0 arrives, with copies; warps 4–7 wait".
+std::string roles_text(const simt::RecordedBlock& b, size_t barrier) {
+  std::vector<unsigned> arrive, wait;
+  bool copies = false;
+  for (unsigned w = 0; w < b.warps.size(); ++w) {
+    bool arrives = false, waits = false;
+    for (const simt::BlockEvent& e : b.warps[w]) {
+      if (e.barrier != barrier) continue;
+      const bool copy = e.what == simt::Note::bulk || e.what == simt::Note::follow;
+      copies = copies || copy;
+      arrives = arrives || copy || e.what == simt::Note::arrive;
+      waits = waits || e.what == simt::Note::waited;
+    }
+    if (arrives) arrive.push_back(w);
+    if (waits) wait.push_back(w);
+  }
+  std::string text;
+  if (!arrive.empty())
+    text =
+        warps_text(arrive) + (arrive.size() == 1 ? " arrives" : " arrive") + (copies ? ", with copies" : "");
+  if (!wait.empty())
+    text += (text.empty() ? "" : "; ") + warps_text(wait) + (wait.size() == 1 ? " waits" : " wait");
+  return text;
+}
+
 void add_phases(Svg& svg, const simt::RecordedBlock& b, const simt::Timeline& t, const StepScale& s) {
   if (t.phases.empty()) return;
   svg.grow(13);
@@ -176,6 +201,10 @@ void add_phases(Svg& svg, const simt::RecordedBlock& b, const simt::Timeline& t,
     for (const auto& [x, text] : numbers) svg.text(x, y + kTrack + 0.5, text, "s", "middle");
     svg.text(kLeftOfSteps - 4, y + kTrack, shortened(b.barriers[k], 15), "d s", "end");
     svg.grow(kTrack + 5);
+    if (const std::string roles = roles_text(b, k); !roles.empty()) {
+      svg.text(kLeftOfSteps, svg.height() + 4, roles, "d s");
+      svg.grow(10);
+    }
   }
 }
 

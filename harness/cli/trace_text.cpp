@@ -71,6 +71,18 @@ std::string compiled_note(const TraceView& v) {
   return text;
 }
 
+/// Returns the instructions of the copy engine, of matrix products and of barriers in shared memory, as nvcc generated them.
+std::string units_text(const TraceView& v) {
+  if (v.units.empty()) return "";
+  Table table(
+      {{"kernel"}, {"line", Column::Kind::right}, {"instructions", Column::Kind::right}, {"as compiled"}});
+  table.indent(2);
+  for (const UnitInstruction& u : v.units)
+    table.add({u.kernel, fmt::format("{}:{}", u.what.file, u.what.line), std::to_string(u.what.instructions),
+               u.what.name});
+  return "\n" + table.text();
+}
+
 std::string cut(const std::string& text, int width) {
   return columns_of(text) <= width ? text : text.substr(0, size_t(std::max(width, 1)));
 }
@@ -197,6 +209,7 @@ std::string counters_text(const TraceView& v) {
   }
   std::string text = "\n" + table.text();
   if (const std::string note = compiled_note(v); !note.empty()) text += inked(note, Ink::dim) + "\n";
+  text += units_text(v);
   if (v.op == nullptr)
     return text + fmt::format("bytes moved: {:.0f} between L1 and L2 if L1 catches nothing\n", v.run.moved);
   const double least = v.run.compulsory.bytes;
@@ -286,6 +299,13 @@ void add_counts(Json& j, const TraceView& v) {
     for (const LocalMemory& l : v.local)
       j["as_compiled"]["local_memory"].push_back(
           {{"kernel", l.kernel}, {"loads", l.loads}, {"stores", l.stores}});
+    if (!v.units.empty()) j["as_compiled"]["units"] = Json::array();
+    for (const UnitInstruction& u : v.units)
+      j["as_compiled"]["units"].push_back({{"kernel", u.kernel},
+                                           {"file", u.what.file},
+                                           {"line", u.what.line},
+                                           {"name", u.what.name},
+                                           {"instructions", u.what.instructions}});
     j["as_compiled"]["nsight"] = Json::object();
     const std::vector<NamedCounter> compiled = named_counters(v.run, true);
     for (const NamedCounter& c : named_counters(v.run)) {

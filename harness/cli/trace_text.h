@@ -18,10 +18,11 @@ struct TraceView {
   const Variant* variant = nullptr;
   CountedRun run;
   std::vector<Hint> hints;
-  std::string no_resources;        // reason why registers are not known; empty if they are
-  std::vector<LocalMemory> local;  // in the machine code, if it was read
-  bool bound = false;              // show the least time on the named GPU
-  std::string pictures;            // a section of the page, HTML; empty: none
+  std::string no_resources;            // reason why registers are not known; empty if they are
+  std::vector<LocalMemory> local;      // in the machine code, if it was read
+  std::vector<UnitInstruction> units;  // in the machine code: copy engine, products, barriers
+  bool bound = false;                  // show the least time on the named GPU
+  std::string pictures;                // a section of the page, HTML; empty: none
 };
 
 /// A counter with Nsight Compute's name and klab's description.
@@ -31,6 +32,7 @@ struct NamedCounter {
   bool ratio = false;
   std::string also = {};  // a counter whose value the GPU adds to this one
   bool rare = false;      // may be missing in a GPU's counters
+  bool part = false;      // of the counter before it: shown, and not compared with a GPU's
 };
 /// `compiled`: counts as nvcc compiled the kernels.
 std::vector<NamedCounter> named_counters(const CountedRun& run, bool compiled = false);

@@ -154,11 +154,17 @@ size_t rewrite_kernel(Source& s, size_t head, size_t word, int number) {
   (void)word;
   const std::string own = std::string(s[h.name].text) + "__klab" + std::to_string(number);
   std::vector<Named> parameters;
+  std::string constants;  // statements that name the __grid_constant__ parameters
   int unnamed = 0;
   for (const auto& [from, to] : at_commas(s, h.open + 1, h.close)) {
     if (to == from + 1 && s.is(from, "void")) continue;
     parameters.push_back(parameter(s, from, to, "klab_p" + std::to_string(unnamed++)));
+    const std::string& name = parameters.back().name;
+    for (size_t k = from; k < to && !parameters.back().pack; ++k)
+      if (s.is(k, "__grid_constant__") && !name.starts_with("klab_p"))
+        constants += " ::klab::simt::grid_constant(&" + name + ", sizeof " + name + ");";
   }
+  if (!constants.empty()) s.insert_behind(body, constants);
   // The launching function, with the head as written. A kernel that launches itself needs its declaration first.
   const bool launches_itself = !h.specialized && [&] {
     for (size_t k = body; k < s.close_of(body); ++k)

@@ -36,7 +36,12 @@ std::string arrived(const PtxInstruction& i, const PtxNames& n) {
                                    : drops      ? "drop"
                                    : incomplete ? "no_complete"
                                                 : "plain") +
-                                  ", " + (expects ? value : "0") + kHere);
+                                  ", " + (expects ? value : "0") + ", __builtin_FILE(), __builtin_LINE(), " +
+                                  kSimt + "Passes::" +
+                                  (i.has("relaxed") ? "nothing"
+                                   : i.has("cta")   ? "to_block"
+                                                    : "to_cluster") +
+                                  ")");
 }
 
 std::string barrier_in_memory(const PtxInstruction& i, const PtxNames& n) {
@@ -61,7 +66,9 @@ std::string barrier_in_memory(const PtxInstruction& i, const PtxNames& n) {
     const bool parity = i.has("parity");
     return n.set(i.operands[0], kSimt + (parity ? "mbarrier_wait_parity(" : "mbarrier_wait(") +
                                     block_address(i, n, i.operands[1]) + ", " +
-                                    n.as(parity ? "unsigned" : "unsigned long long", i.operands[2]) + kHere);
+                                    n.as(parity ? "unsigned" : "unsigned long long", i.operands[2]) +
+                                    ", __builtin_FILE(), __builtin_LINE(), " +
+                                    (i.has("relaxed") ? "false)" : "true)"));
   }
   if (what == "pending_count" && operands == 2)
     return n.set(i.operands[0],
@@ -145,7 +152,8 @@ std::string reduced_async(const PtxInstruction& i, const PtxNames& n) {
 std::string copied_in_bulk(const PtxInstruction& i, const PtxNames& n) {
   const size_t operands = i.operands.size();
   if (i.has("commit_group")) return kSimt + "bulk_commit();";
-  if (i.has("wait_group") && operands == 1) return kSimt + "bulk_wait(" + n.as("int", i.operands[0]) + ");";
+  if (i.has("wait_group") && operands == 1)
+    return kSimt + "bulk_wait(" + n.as("int", i.operands[0]) + (i.has("read") ? ", true);" : ", false);");
   if (i.has("prefetch")) return ";";
   if (has_any(i, {"im2col::w", "im2col::w::128", "cta_group::1", "cta_group::2", "tile::gather4",
                   "tile::scatter4"}) ||
@@ -315,7 +323,7 @@ std::string ptx_async(const PtxInstruction& i, const PtxNames& n) {
     const bool async = has_any(i, {"async", "async::generic"});
     return async ? kSimt + "fence_proxy();" : ";";
   }
-  if (op == "fence" && i.has("mbarrier_init")) return ";";
+  if (op == "fence" && i.has("mbarrier_init")) return kSimt + "fence_mbarrier_init();";
   if (op == "griddepcontrol") {
     if (i.has("wait")) return kSimt + "wait_for_launch_before();";
     return i.has("launch_dependents") ? ";" : "";

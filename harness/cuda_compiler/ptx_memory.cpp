@@ -78,10 +78,9 @@ std::string atomic_of(const PtxInstruction& i, const PtxNames& n) {
   const std::string& last = i.parts.back();
   if (i.has("add") && (last == "f16x2" || last == "bf16x2") && i.operands.size() == first + 2 &&
       PtxNames::list(i.operands[first + 1]).size() == 1) {
-    const std::string call = std::string("::klab::simt::") +
-                             (last == "f16x2" ? "atomic_half2" : "atomic_bfloat162") +
-                             "(static_cast<unsigned*>(" + n.address(i.operands[first], ptx_shared(i)) +
-                             "), " + n.as("unsigned", i.operands[first + 1]) + ")";
+    const std::string call =
+        "::klab::simt::add_pair(static_cast<unsigned*>(" + n.address(i.operands[first], ptx_shared(i)) +
+        "), " + n.as("unsigned", i.operands[first + 1]) + (last == "f16x2" ? ", false)" : ", true)");
     return first == 0 ? call + ";" : n.set(i.operands[0], call);
   }
   // red.global.add.noftz.v4.f16x2 [a], {b, c, d, e}; halves of 16 bits are joined in pairs.
@@ -99,7 +98,7 @@ std::string atomic_of(const PtxInstruction& i, const PtxNames& n) {
                           n.as("unsigned short", words[k + 1]) + ") << 16, ";
     return text + "}; ::klab::simt::add_halves(" + n.address(i.operands[0], false) +
            ", sizeof klab_r / 4, klab_r, " + (last.starts_with("b") ? "true" : "false") +
-           ", __builtin_FILE(), __builtin_LINE()); }";
+           ", __builtin_FILE(), __builtin_LINE()); ::klab::simt::atomic_called(); }";
   }
   if (type.empty() || type.find("short") != std::string::npos ||
       i.parts.back().find("f16") != std::string::npos)

@@ -10,6 +10,7 @@ extern "C" {
 KLAB_SECTION(klab_constant)
 KLAB_SECTION(klab_device)
 KLAB_SECTION(klab_device_zero)
+KLAB_SECTION(klab_atomics)
 
 /// Referenced by every file with CUDA code, so that the linker includes this one.
 __attribute__((visibility("hidden"))) extern const char klab_program_anchor;
@@ -37,6 +38,8 @@ const bool adopted = [] {
                             .constant_end = &__stop_klab_constant,
                             .device_begin = {&__start_klab_device, &__start_klab_device_zero},
                             .device_end = {&__stop_klab_device, &__stop_klab_device_zero},
+                            .atomics_begin = &__start_klab_atomics,
+                            .atomics_end = &__stop_klab_atomics,
                             .traced = &klab_program_watched != nullptr});
   return true;
 }();

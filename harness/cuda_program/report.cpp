@@ -46,6 +46,7 @@ Json json_of(const LineCounts& l) {
       {"space", int(l.space)},
       {"write", l.write},
       {"atomic", l.atomic},
+      {"returns", l.returns},
       {"async", l.async},
       {"width", l.width},
       {"stride", l.stride},
@@ -55,6 +56,7 @@ Json json_of(const LineCounts& l) {
         n.ideal_wavefronts, n.collisions}},
       {"compiled_known", l.compiled_known},
       {"compiled_widths", l.compiled_widths},
+      {"compiled_atomics", l.compiled_atomics},
       {"compiled",
        {l.compiled.requests, l.compiled.lanes, l.compiled.bytes, l.compiled.sectors, l.compiled.ideal_sectors,
         l.compiled.lane_sectors, l.compiled.wavefronts, l.compiled.ideal_wavefronts, l.compiled.collisions}}};

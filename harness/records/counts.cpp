@@ -86,6 +86,8 @@ std::map<std::string, int64_t> counts_of(const CountedRun& run) {
   global("global_load", [](const LineCounts& l) { return !l.write && !l.atomic; });
   global("global_store", [](const LineCounts& l) { return l.write && !l.atomic; });
   global("global_atomic", [](const LineCounts& l) { return l.atomic; });
+  // The part of the atomics whose old value nothing uses.
+  global("global_reduction", [](const LineCounts& l) { return is_reduction(l); });
   const simt::Counts shared = sum_of(run, [](const LineCounts& l) { return l.space == simt::Space::shared; });
   if (shared.requests > 0) {
     counts["shared_requests"] = shared.requests;

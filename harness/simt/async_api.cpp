@@ -42,8 +42,8 @@ StaticWindow static_window(const Executor& e) {
 }
 
 /// What the running thread passes on to the block of that rank.
-AsyncClocks clocks_for(unsigned rank) {
-  if (running->trace == nullptr) return {};
+AsyncClocks clocks_for(unsigned rank, Passes passes) {
+  if (running->trace == nullptr || passes != Passes::to_cluster) return {};
   return running->trace->released().seen_by(running->cluster->rank(), rank);
 }
 
@@ -154,13 +154,20 @@ void mbarrier_init(void* p, uint32_t count, const char* file, int line) {
 void mbarrier_invalidate(void* p, const char* file, int line) { block().invalidate(p, file, line); }
 
 uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, const char* file, int line) {
+  return mbarrier_arrive(p, count, how, bytes, file, line, Passes::to_cluster);
+}
+
+uint64_t mbarrier_arrive(void* p, uint32_t count, Arrival how, int64_t bytes, const char* file, int line,
+                         Passes passes) {
   if (const PeerBarrier there = peer_barrier(p, "mbarrier.arrive", file, line);
       there.gone || there.barrier != nullptr) {
     if (there.gone) return 0;
-    there.block->arrive_from_peer(*there.barrier, count, how, bytes, clocks_for(there.rank), file, line);
+    there.block->arrive_from_peer(*there.barrier, count, how, bytes, clocks_for(there.rank, passes), file,
+                                  line);
     return 0;
   }
-  return block().arrive(block().mbarrier_at(p, "mbarrier.arrive", file, line), count, how, bytes, file, line);
+  return block().arrive(block().mbarrier_at(p, "mbarrier.arrive", file, line), count, how, bytes, file, line,
+                        passes != Passes::nothing);
 }
 
 void mbarrier_transact(void* p, int64_t bytes, const char* file, int line) {
@@ -172,14 +179,24 @@ void mbarrier_transact(void* p, int64_t bytes, const char* file, int line) {
 }
 
 bool mbarrier_wait(void* p, uint64_t state, const char* file, int line) {
+  return mbarrier_wait(p, state, file, line, true);
+}
+
+bool mbarrier_wait(void* p, uint64_t state, const char* file, int line, bool acquires) {
   Mbarrier& b = block().mbarrier_at(p, "mbarrier.test_wait", file, line);
-  return block().wait(b, {uint32_t(state >> 32), false}, file, line);
+  return block().wait(b, {uint32_t(state >> 32), false}, file, line, acquires);
 }
 
 bool mbarrier_wait_parity(void* p, uint32_t parity, const char* file, int line) {
-  Mbarrier& b = block().mbarrier_at(p, "mbarrier.try_wait", file, line);
-  return block().wait(b, {parity, true}, file, line);
+  return mbarrier_wait_parity(p, parity, file, line, true);
 }
+
+bool mbarrier_wait_parity(void* p, uint32_t parity, const char* file, int line, bool acquires) {
+  Mbarrier& b = block().mbarrier_at(p, "mbarrier.try_wait", file, line);
+  return block().wait(b, {parity, true}, file, line, acquires);
+}
+
+void fence_mbarrier_init() { block().inits_fenced(); }
 
 void mbarrier_follows_copies(void* p, bool noinc, const char* file, int line) {
   Mbarrier& b = block().mbarrier_at(p, "cp.async.mbarrier.arrive", file, line);
@@ -197,6 +214,8 @@ void mbarrier_follows_copies(void* p, bool noinc, const char* file, int line) {
                                   uint16_t(std::min<uint32_t>(b.phase, 0xFFFE)));
   block().copy_issued(b, std::move(c));
 }
+
+void grid_constant(const void* p, size_t bytes) { block().add_constant(p, bytes); }
 
 void fence_proxy() {
   if (running->trace != nullptr) running->trace->proxy_fenced();

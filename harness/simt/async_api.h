@@ -22,20 +22,34 @@ void* shared_pointer(uint32_t address);
 void mbarrier_init(void* barrier, uint32_t count, const char* file, int line);
 void mbarrier_invalidate(void* barrier, const char* file, int line);
 enum class Arrival { plain, expect, drop, no_complete };
+/// To whom an arrival passes on the accesses before it: to all blocks of the cluster; with .cta to the own block; with .relaxed to
+/// none. (Without a scope PTX has .cta, and yet programs arrive so at other blocks' barriers.)
+enum class Passes : uint8_t { to_cluster, to_block, nothing };
 /// mbarrier.arrive, .arrive.expect_tx (adds `bytes` to the transaction count before), .arrive_drop. Returns the phase's state.
 uint64_t mbarrier_arrive(void* barrier, uint32_t count, Arrival how, int64_t bytes, const char* file,
                          int line);
+uint64_t mbarrier_arrive(void* barrier, uint32_t count, Arrival how, int64_t bytes, const char* file,
+                         int line, Passes passes);
 /// mbarrier.expect_tx (bytes above 0), mbarrier.complete_tx (below)
 void mbarrier_transact(void* barrier, int64_t bytes, const char* file, int line);
 /// mbarrier.test_wait and .try_wait: returns whether the phase that `state` names, or the one of that parity, is over. Waits
-/// for that as long as another thread can run.
+/// for that as long as another thread can run. `acquires`: false for .relaxed, which orders nothing.
 bool mbarrier_wait(void* barrier, uint64_t state, const char* file, int line);
+bool mbarrier_wait(void* barrier, uint64_t state, const char* file, int line, bool acquires);
 bool mbarrier_wait_parity(void* barrier, uint32_t parity, const char* file, int line);
+bool mbarrier_wait_parity(void* barrier, uint32_t parity, const char* file, int line, bool acquires);
+/// fence.mbarrier_init.release.cluster: barriers that the thread has initialized are known to others behind the next barrier of the
+/// cluster, even if the thread arrives there with .relaxed.
+void fence_mbarrier_init();
 /// mbarrier.pending_count
 inline uint32_t mbarrier_pending(uint64_t state) { return uint32_t(state & 0xFFFFF); }
 /// cp.async.mbarrier.arrive: the barrier is arrived at when the thread's earlier cp.async have landed. Without .noinc the
 /// phase expects one more arrival.
 void mbarrier_follows_copies(void* barrier, bool noinc, const char* file, int line);
+
+/// A parameter of the running kernel is a __grid_constant__ one: the copy engine may read a tensor map there. Programs call it at the
+/// begin of a kernel (harness/cuda_compiler/kernels.cpp).
+void grid_constant(const void* p, size_t bytes);
 
 /// fence.proxy.async: orders the thread's accesses before the asynchronous proxy's.
 void fence_proxy();
@@ -52,9 +66,10 @@ void tensor_load(void* shared, const CUtensorMap* map, int rank, const int* at, 
                  const char* file, int line);
 void tensor_store(const CUtensorMap* map, int rank, const int* at, const void* shared, const char* file,
                   int line);
-/// cp.async.bulk.commit_group, cp.async.bulk.wait_group[.read] `left`. Copies are made as a whole, so both waits are one.
+/// cp.async.bulk.commit_group, cp.async.bulk.wait_group[.read] `left`: until that, with .read, copies have only read shared memory.
 void bulk_commit();
 void bulk_wait(int left);
+void bulk_wait(int left, bool read);
 
 // wgmma (PTX manual, "Asynchronous Warpgroup Level Matrix Instructions").
 

@@ -39,20 +39,27 @@ void fill(const CopyInFlight& c) {
   }
 }
 
-/// The other direction: elements outside the tensor are not written.
-void store(const CopyInFlight& c) {
-  std::vector<char> line(c.row_bytes);
-  for (const BoxRow& row : c.rows) {
-    for (size_t at = 0; at < line.size(); at += 16)
-      std::memcpy(line.data() + at,
+/// The other direction: reads the rows of a store from shared memory.
+void read_rows(CopyInFlight& c) {
+  c.data = std::make_shared<char[]>(c.rows.size() * c.row_bytes);
+  for (size_t r = 0; r < c.rows.size(); ++r)
+    for (size_t at = 0; at < c.row_bytes; at += 16)
+      std::memcpy(c.data.get() + r * c.row_bytes + at,
                   reinterpret_cast<const char*>(
-                      swizzled(reinterpret_cast<uintptr_t>(c.to) + row.offset + at, c.swizzle)),
+                      swizzled(reinterpret_cast<uintptr_t>(c.to) + c.rows[r].offset + at, c.swizzle)),
                   16);
+}
+
+/// Writes them to global memory; elements outside the tensor are not written.
+void write_rows(const CopyInFlight& c) {
+  for (size_t r = 0; r < c.rows.size(); ++r) {
+    const BoxRow& row = c.rows[r];
     if (row.bytes == 0) continue;
+    const char* const from = c.data.get() + r * c.row_bytes + row.lead;
     if (c.reduces)
-      reduce_in_place(row.inside, line.data() + row.lead, row.bytes, c.how, c.type);
+      reduce_in_place(row.inside, from, row.bytes, c.how, c.type);
     else
-      std::memcpy(row.inside, line.data() + row.lead, row.bytes);
+      std::memcpy(row.inside, from, row.bytes);
   }
 }
 
@@ -96,7 +103,9 @@ Mbarrier& AsyncBlock::mbarrier_at(void* p, const char* what, const char* file, i
   const unsigned warp = executor_.lane->warp;
   if (executor_.trace != nullptr && (b.known_to >> warp & 1) == 0) {
     b.known_to |= 1U << warp;
-    if (!executor_.trace->comes_before_me(b.began))
+    const Cluster* const cluster = executor_.cluster;
+    if (!executor_.trace->comes_before_me(b.began) &&
+        (cluster == nullptr || !b.is_known_behind(cluster->waited())))
       executor_.report({.kind = Kind::shared_race,
                         .file = file,
                         .line = line,
@@ -167,9 +176,10 @@ void AsyncBlock::note(Note what, const Mbarrier& b, uint32_t phase, size_t bytes
 }
 
 uint64_t AsyncBlock::arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file,
-                            int line) {
+                            int line, bool releases) {
   note(Note::arrive, b, b.phase, 0, line);
-  return arrive(b, count, how, bytes, nullptr, file, line);
+  const AsyncClocks nothing;
+  return arrive(b, count, how, bytes, releases ? nullptr : &nothing, file, line);
 }
 
 void AsyncBlock::arrive_from_peer(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes,
@@ -262,7 +272,7 @@ void AsyncBlock::land_for_phase(Mbarrier& b) {
   for (const uint32_t phase = b.phase; b.phase == phase && !b.copies.empty();) land(b);
 }
 
-bool AsyncBlock::wait(Mbarrier& b, const WaitedPhase& what, const char* file, int line) {
+bool AsyncBlock::wait(Mbarrier& b, const WaitedPhase& what, const char* file, int line, bool acquires) {
   const auto is_over = [&] {
     return what.by_parity ? (b.phase & 1) != (what.phase & 1) : b.phase != what.phase;
   };
@@ -270,9 +280,17 @@ bool AsyncBlock::wait(Mbarrier& b, const WaitedPhase& what, const char* file, in
   while (!is_over())
     if (!executor_.wait_until_woken(&b, "mbarrier.try_wait", file, line)) return false;
   moved();
-  if (executor_.trace != nullptr) executor_.trace->acquired(b.over);
+  if (executor_.trace != nullptr && acquires) executor_.trace->acquired(b.over);
   note(Note::waited, b, b.phase, 0, line);
   return true;
+}
+
+void AsyncBlock::inits_fenced() {
+  const Cluster* const cluster = executor_.cluster;
+  if (cluster == nullptr || executor_.trace == nullptr) return;
+  for (const auto& [at, b] : mbarriers_)
+    if (b->began.thread == executor_.lane->thread && b->fenced_until == 0)
+      b->fenced_until = cluster->coming_phase() + 1;
 }
 
 void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
@@ -295,12 +313,38 @@ void AsyncBlock::copy_issued(Mbarrier& b, CopyInFlight copy) {
   b.copies.push_back(std::move(copy));
 }
 
+const std::pair<const char* const, AsyncBlock::Tile>* AsyncBlock::tile_at(const char* p) const {
+  auto at = tiles_.upper_bound(p);
+  return at == tiles_.begin() || p >= (--at)->second.end ? nullptr : &*at;
+}
+
+bool AsyncBlock::is_constant(const void* p, size_t bytes) const {
+  auto at = constants_.upper_bound(p);
+  if (at == constants_.begin()) return false;
+  --at;
+  return static_cast<const char*>(p) + bytes <= static_cast<const char*>(at->first) + at->second;
+}
+
+std::string AsyncBlock::other_lead(const void* first, const void* second, uint32_t lead) const {
+  const auto *p = static_cast<const char*>(first), *q = static_cast<const char*>(second);
+  const auto *one = tile_at(p), *other = tile_at(q);
+  // A box that is as wide as the swizzle's span holds one piece of each row; the next one is in another box.
+  if (one == nullptr || other == nullptr || one->second.row_bytes != size_t(16) << one->second.swizzle)
+    return "";
+  if (one != other && q - other->first == p - one->first) return "";
+  const std::string text = "a leading offset of " + bytes_of(lead) + ", and the copy of line " +
+                           std::to_string(one->second.line) + " has written ";
+  return one == other ? text + "boxes of " + bytes_of(one->second.end - one->first) +
+                            ": this is the same box again, in another row"
+                      : text + "a box that begins " + bytes_of(other->first - one->first) +
+                            " before the next one, of line " + std::to_string(other->second.line);
+}
+
 std::string AsyncBlock::other_layout(const void* p, const Layout& read) const {
   const auto* c = static_cast<const char*>(p);
-  auto at = tiles_.upper_bound(c);
-  if (at == tiles_.begin()) return "";
-  const Tile& tile = (--at)->second;
-  if (c >= tile.end) return "";
+  const auto* const at = tile_at(c);
+  if (at == nullptr) return "";
+  const Tile& tile = at->second;
   const std::string written =
       ", and the copy of line " + std::to_string(tile.line) + " has written the tile with ";
   const auto name = [](unsigned s) {
@@ -333,6 +377,7 @@ void AsyncBlock::store_issued(const CopyInFlight& what) {
   if (executor_.trace != nullptr && s.agent == 0) s.agent = executor_.trace->new_agent(AgentKind::stores);
   s.groups.back().push_back(what);
   if (executor_.trace == nullptr) return;
+  mark(what, true);
   const auto number = uint16_t(std::min<size_t>(s.completed + s.groups.size() - 1, 0xFFFE));
   executor_.trace->agent_reads(what.to, what.rows.size() * what.row_bytes, s.agent, number, what.pc,
                                what.file, what.line);
@@ -345,20 +390,40 @@ void AsyncBlock::bulk_commit() {
   if (executor_.trace != nullptr) executor_.trace->note(Note::store_commit, 0);
 }
 
-void AsyncBlock::carry_out(Stores& s, size_t count) {
-  for (size_t k = 0; k < count; ++k)
-    for (const CopyInFlight& c : s.groups[k]) store(c);
+/// Marks what a store writes of global memory as not written yet, or as written.
+void AsyncBlock::mark(const CopyInFlight& c, bool pending) const {
+  if (executor_.trace == nullptr) return;
+  for (const BoxRow& row : c.rows)
+    if (row.bytes > 0) executor_.trace->engine_pending(row.inside, row.bytes, pending);
+}
+
+void AsyncBlock::read_groups(Stores& s, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    for (CopyInFlight& c : s.groups[k]) read_rows(c);
+    s.read.push_back(std::move(s.groups[k]));
+  }
   s.groups.erase(s.groups.begin(), s.groups.begin() + std::ptrdiff_t(count));
   s.completed = uint16_t(std::min<size_t>(s.completed + count, 0xFFFF));
 }
 
-void AsyncBlock::bulk_wait(int left) {
+void AsyncBlock::write_groups(Stores& s, size_t count) {
+  for (size_t k = 0; k < count; ++k)
+    for (const CopyInFlight& c : s.read[k]) {
+      write_rows(c);
+      mark(c, false);
+    }
+  s.read.erase(s.read.begin(), s.read.begin() + std::ptrdiff_t(count));
+}
+
+void AsyncBlock::bulk_wait(int left, bool read) {
   if (executor_.trace != nullptr) executor_.trace->note(Note::store_wait, 0, uint32_t(left));
   const auto at = stores_.find(executor_.lane->thread);
   if (at == stores_.end()) return;
   Stores& s = at->second;
   const size_t committed = s.groups.empty() ? 0 : s.groups.size() - 1;
-  if (committed > size_t(left)) carry_out(s, committed - size_t(left));
+  if (committed > size_t(left)) read_groups(s, committed - size_t(left));
+  if (const size_t all = s.read.size() + std::min(committed, size_t(left)); !read && all > size_t(left))
+    write_groups(s, all - size_t(left));
   if (executor_.trace != nullptr && s.agent != 0) executor_.trace->agent_known(s.agent, s.completed);
 }
 
@@ -491,7 +556,8 @@ void AsyncBlock::block_ended() {
                         .line = open->front().line,
                         .text = "the block has ended before this copy has read its shared memory: "
                                 "cp.async.bulk.wait_group must come first"});
-    carry_out(s, s.groups.size());
+    read_groups(s, s.groups.size());
+    write_groups(s, s.read.size());
   }
   groups.block_ended();
 }

@@ -53,7 +53,10 @@ struct Mbarrier {
   uint16_t agent = 0;        // of the copies that it waits for
   AsyncOrder::Moment began;  // of the thread that initialized it
   uint32_t known_to = 0;     // warps that are behind that
-  AsyncClocks open, over;    // what arrivals of the open phase, and of the last one, order
+  uint32_t fenced_until =
+      0;  // phases of the cluster's barrier behind which fence.mbarrier_init makes it known; 0: none
+  bool is_known_behind(uint32_t phases) const { return fenced_until != 0 && phases >= fenced_until; }
+  AsyncClocks open, over;  // what arrivals of the open phase, and of the last one, order
   std::vector<CopyInFlight> copies;
 };
 
@@ -73,7 +76,8 @@ class AsyncBlock {
   Mbarrier& mbarrier_at(void* p, const char* what, const char* file, int line);
   void init(void* p, uint32_t count, const char* file, int line, const void* pc);
   void invalidate(void* p, const char* file, int line);
-  uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file, int line);
+  uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const char* file, int line,
+                  bool releases = true);
   /// The same by a thread of another block of the cluster; `clocks`: what it passes on, as this block has it.
   void arrive_from_peer(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const AsyncClocks& clocks,
                         const char* file, int line);
@@ -81,12 +85,14 @@ class AsyncBlock {
   Mbarrier* barrier_of(const void* p, const void* now);
   void transact(Mbarrier& b, int64_t bytes, const char* file, int line);
   /// Returns whether the phase is over, and waits for it while another thread can run.
-  bool wait(Mbarrier& b, const WaitedPhase& what, const char* file, int line);
+  bool wait(Mbarrier& b, const WaitedPhase& what, const char* file, int line, bool acquires = true);
+  /// fence.mbarrier_init by the running thread.
+  void inits_fenced();
   void copy_issued(Mbarrier& b, CopyInFlight copy);
 
   void store_issued(const CopyInFlight& store);
   void bulk_commit();
-  void bulk_wait(int left);
+  void bulk_wait(int left, bool read);
 
   void named_barrier(uint32_t id, uint32_t threads, bool waits, const char* file, int line);
   void set_registers(uint32_t count, bool more, const char* file, int line);
@@ -97,6 +103,13 @@ class AsyncBlock {
     uint32_t stride;
     unsigned rows;
   };
+  /// Says where the boxes lie that the pieces at two addresses belong to, if they are not `lead` bytes apart; else an empty string.
+  std::string other_lead(const void* first, const void* second, uint32_t lead) const;
+
+  void add_constant(const void* p, size_t bytes) { constants_[p] = bytes; }
+  /// Returns whether the bytes are those of a __grid_constant__ parameter.
+  bool is_constant(const void* p, size_t bytes) const;
+
   /// Says how the tile at an address was written, if otherwise than `read` says; else an empty string.
   std::string other_layout(const void* p, const Layout& read) const;
 
@@ -115,11 +128,13 @@ class AsyncBlock {
  private:
   static constexpr uint64_t kWord = 0x6D62617200000000U;  // what memory of an initialized barrier begins with
 
-  /// Stores of a thread, read from shared memory when they are waited for.
+  /// Stores of a thread: read from shared memory when that is waited for, written to global memory when the thread waits for that
+  /// too, or at the end of the block.
   struct Stores {
     uint16_t agent = 0;
     std::vector<std::vector<CopyInFlight>> groups;  // the last is open
-    uint16_t completed = 0;                         // groups whose stores have been carried out
+    std::vector<std::vector<CopyInFlight>> read;    // groups that hold what they have read, not written yet
+    uint16_t completed = 0;                         // groups that have been read
   };
   struct Named {
     uint32_t threads = 0, arrived = 0, line = 0, phase = 0;
@@ -130,11 +145,14 @@ class AsyncBlock {
   /// Lands copies until the phase is over or none are left.
   void land_for_phase(Mbarrier& b);
   void end_phase_if_over(Mbarrier& b);
-  void carry_out(Stores& s, size_t count);
+  /// Reads the first groups from shared memory; writes the first of those that have been read.
+  void read_groups(Stores& s, size_t count);
+  void write_groups(Stores& s, size_t count);
   uint64_t arrive(Mbarrier& b, uint32_t count, Arrival how, int64_t bytes, const AsyncClocks* clocks,
                   const char* file, int line);
   /// Returns where an address of the block's shared memory lies now: elsewhere while the block is set aside (cluster.h).
   char* here(char* p) const;
+  void mark(const CopyInFlight& c, bool pending) const;
   std::string state_of(const Mbarrier& b) const;
   /// Adds an event about a barrier of the block to its recording, if there is one.
   void note(Note what, const Mbarrier& b, uint32_t phase, size_t bytes, int line) const;
@@ -146,11 +164,15 @@ class AsyncBlock {
     int line;
   };
 
+  /// Returns the box that holds an address, with its begin; nullptr if no copy has written there.
+  const std::pair<const char* const, Tile>* tile_at(const char* p) const;
+
   BlockRunner& executor_;
   unsigned rank_;                      // in its cluster
   std::map<const char*, Tile> tiles_;  // by their begin: boxes that copies have written
   std::map<const void*, std::unique_ptr<Mbarrier>> mbarriers_;
-  std::map<unsigned, Stores> stores_;  // by thread
+  std::map<unsigned, Stores> stores_;        // by thread
+  std::map<const void*, size_t> constants_;  // parameters of all threads
   std::array<Named, 16> named_;
   std::vector<uint32_t> registers_;  // of a thread, by warp; 0: as launched
   unsigned rounds_ = 0;              // in which waits have ended by their time limit and nothing has moved

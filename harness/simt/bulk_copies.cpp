@@ -78,8 +78,14 @@ std::string no_place_of_map(const void* map) {
   const auto* const p = static_cast<const char*>(map);
   const Launch& launch = *running->launch;
   const auto* const parameters = static_cast<const char*>(launch.parameters);
-  if (size_t(p - running->lane->stack) < kStackOfThread || size_t(p - parameters) < launch.parameter_bytes)
-    return "";
+  if (size_t(p - parameters) < launch.parameter_bytes) return "";
+  if (size_t(p - running->lane->stack) < kStackOfThread)
+    // klab-nvcc says which parameters of a program are constant; variants are compiled as they are.
+    return running->arena == nullptr || running->async().is_constant(p, sizeof(CUtensorMap))
+               ? ""
+               : "with a tensor map in memory of the thread: the copy engine cannot read local variables, "
+                 "nor "
+                 "parameters that are not const __grid_constant__";
   if (is_device(p)) {
     const Allocation* const a = allocation_at(p);
     return a != nullptr && a->live && p >= a->begin && p + sizeof(CUtensorMap) <= a->begin + a->bytes
@@ -239,13 +245,17 @@ PeerBarrier peer_barrier(void* p, const char* what, const char* file, int line) 
            std::string(what) + " at shared memory of the block of rank " + std::to_string(rank) +
                " of the cluster in which no mbarrier.init has made a barrier");
   if (Trace* const trace = running->trace; trace != nullptr) {
-    if (!trace->comes_before_me(b->began))
-      running->report({.kind = Kind::shared_race,
-                       .file = file,
-                       .line = line,
-                       .text = std::string(what) + " on a barrier that the block of rank " +
-                               std::to_string(rank) +
-                               " of the cluster has initialized, with no barrier of the cluster between"});
+    if (!trace->comes_before_me(b->began) && !b->is_known_behind(cluster->waited()))
+      running->report(
+          {.kind = Kind::shared_race,
+           .file = file,
+           .line = line,
+           .text = std::string(what) + " on a barrier that the block of rank " + std::to_string(rank) +
+                   " of the cluster has initialized, with no barrier of the cluster between" +
+                   (cluster->waited() > 0
+                        ? " that passes it on: barrier.cluster.arrive.relaxed does so only behind "
+                          "fence.mbarrier_init"
+                        : "")});
     trace->uses_peer(rank, nullptr, file, line);
   }
   return {b, block, rank};
@@ -369,7 +379,9 @@ void tensor_map_acquire(void* map) {
 
 void bulk_commit() { running->async().bulk_commit(); }
 
-void bulk_wait(int left) { running->async().bulk_wait(left); }
+void bulk_wait(int left) { bulk_wait(left, false); }
+
+void bulk_wait(int left, bool read) { running->async().bulk_wait(left, read); }
 
 namespace {
 

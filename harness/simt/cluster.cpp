@@ -130,10 +130,22 @@ void Cluster::wait(const char* file, int line) {
                                "barrier.cluster.arrive must come first"});
   }
   while (b.phase < next) executor_.wait_until_woken(&b, "barrier.cluster.wait", file, line);
+  b.waited.resize(threads(), 0);
+  b.waited[rank_ * executor_.threads() + executor_.lane->thread] = next;
   if (executor_.trace != nullptr) {
     executor_.trace->acquired(b.over.seen_by(0, rank_));
     executor_.trace->note(Note::waited, line, next, 0, &b, "cluster's barrier");
   }
+}
+
+uint32_t Cluster::coming_phase() const {
+  const size_t me = rank_ * executor_.threads() + executor_.lane->thread;
+  return std::max(barrier_.phase, me < barrier_.next.size() ? barrier_.next[me] : 0);
+}
+
+uint32_t Cluster::waited() const {
+  const size_t me = rank_ * executor_.threads() + executor_.lane->thread;
+  return me < barrier_.waited.size() ? barrier_.waited[me] : 0;
 }
 
 void Cluster::thread_ended(const Lane& lane) {

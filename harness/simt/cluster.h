@@ -68,6 +68,9 @@ class Cluster {
   // barrier.cluster
   void arrive(bool release, const char* file, int line);
   void wait(const char* file, int line);
+  /// Returns the phase in which the running thread arrives next, and the number of phases that it has waited for.
+  uint32_t coming_phase() const;
+  uint32_t waited() const;
   void thread_ended(const Lane& lane);
   const void* barrier() const { return &barrier_; }
   std::string state_of_barrier() const;
@@ -87,9 +90,10 @@ class Cluster {
   friend class Executor;
   struct Barrier {
     uint32_t phase = 0, arrived = 0, gone = 0,
-             gone_behind = 0;    // threads: have ended before, or after they arrived
-    AsyncClocks open, over;      // as the block of rank 0 has them
-    std::vector<uint32_t> next;  // by thread of the cluster: the phase at which it may arrive
+             gone_behind = 0;      // threads: have ended before, or after they arrived
+    AsyncClocks open, over;        // as the block of rank 0 has them
+    std::vector<uint32_t> next;    // by thread of the cluster: the phase at which it may arrive
+    std::vector<uint32_t> waited;  // by thread: phases that it has waited for
   };
   void end_phase_if_over();
   uint32_t threads() const;

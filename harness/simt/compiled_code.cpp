@@ -31,6 +31,7 @@ struct Open {
   std::string mangled;
   size_t count = 0;
   std::vector<Instruction> accesses;
+  std::vector<CompiledUnit> units;
   std::vector<Branch> branches;
   size_t called_from = SIZE_MAX;  // index of the first instruction of called functions
   std::map<std::string, size_t> labels;
@@ -81,9 +82,34 @@ std::vector<CompiledAccess> accesses_of(const std::vector<std::string>& parts) {
   if (op == "LD") return {one(Space::global, false, false, true), one(Space::shared, false, false, true)};
   if (op == "ST") return {one(Space::global, true, false, true), one(Space::shared, true, false, true)};
   if (op == "ATOMS") return {one(Space::shared, true, true)};
-  if (op == "ATOMG" || op == "RED" || op == "REDG") return {one(Space::global, true, true)};
-  if (op == "ATOM") return {one(Space::global, true, true, true), one(Space::shared, true, true, true)};
+  if (op == "ATOMG" || op == "RED" || op == "REDG") {
+    CompiledAccess a = one(Space::global, true, true);
+    a.atomics = op == "ATOMG" ? kAtomicResult : kReduction;
+    return {a};
+  }
+  const auto engine = [&](bool write, bool atomic) {
+    CompiledAccess a = one(Space::global, write, atomic);
+    a.engine = true;
+    return std::vector{a};
+  };
+  if (op == "UTMALDG") return engine(false, false);
+  if (op == "UTMASTG") return engine(true, false);
+  if (op == "UTMAREDG" || op == "UBLKRED") return engine(true, true);
+  if (op == "UBLKCP") return engine(parts.size() > 1 && parts[1] == "G", false);  // .S.G: to shared memory
+  if (op == "ATOM") {
+    CompiledAccess a = one(Space::global, true, true, true);
+    a.atomics = kAtomicResult;
+    return {a, one(Space::shared, true, true, true)};
+  }
   return {};
+}
+
+/// Returns whether an instruction is one of CompiledUnit's.
+bool is_unit(const std::vector<std::string>& parts) {
+  const std::string& op = parts[0];
+  for (const char* begin : {"UTMA", "UBLK", "SYNCS", "UCGABAR"})
+    if (op.starts_with(begin)) return true;
+  return op.ends_with("GMMA") || (op == "FENCE" && parts.size() > 2 && parts[2] == "ASYNC");
 }
 
 void read_instruction(Open& kernel, const std::string& text, const std::string& file, int line) {
@@ -104,6 +130,14 @@ void read_instruction(Open& kernel, const std::string& text, const std::string& 
   kernel.local_loads += parts[0] == "LDL";
   kernel.local_stores += parts[0] == "STL";
   if (line == 0) return;
+  if (is_unit(parts)) {
+    const auto same = [&](const CompiledUnit& u) {
+      return u.file == file && u.line == line && u.name == opcode;
+    };
+    auto known = std::ranges::find_if(kernel.units, same);
+    if (known == kernel.units.end()) known = kernel.units.insert(known, {file, line, opcode});
+    ++known->instructions;
+  }
   for (CompiledAccess& a : accesses_of(parts)) {
     a.file = file;
     a.line = line;
@@ -138,6 +172,7 @@ CompiledKernel closed(const Open& open) {
   CompiledKernel kernel{.name = short_name(open.mangled)};
   kernel.local_loads = open.local_loads;
   kernel.local_stores = open.local_stores;
+  kernel.units = open.units;
   std::vector<std::pair<size_t, size_t>> loops;
   for (const Branch& b : open.branches)
     if (const auto to = open.labels.find(b.to); to != open.labels.end() && to->second < b.at)
@@ -152,7 +187,7 @@ CompiledKernel closed(const Open& open) {
   for (const Instruction& i : open.accesses) {
     const auto same = [&](const CompiledAccess& a) {
       return a.file == i.what.file && a.line == i.what.line && a.space == i.what.space &&
-             a.write == i.what.write && a.atomic == i.what.atomic;
+             a.write == i.what.write && a.atomic == i.what.atomic && a.engine == i.what.engine;
     };
     auto found = std::ranges::find_if(kernel.accesses, same);
     if (found == kernel.accesses.end()) {
@@ -164,6 +199,7 @@ CompiledKernel closed(const Open& open) {
     found->constant = found->constant && i.what.constant;
     found->generic = found->generic || i.what.generic;
     found->matrix = found->matrix || i.what.matrix;
+    found->atomics |= i.what.atomics;
     ++found->instructions;
     Loop& l = by_loop[size_t(found - kernel.accesses.begin())][loop];
     ++l.widths[power_of(i.width)];

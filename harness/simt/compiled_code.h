@@ -23,15 +23,27 @@ struct CompiledAccess {
       0;  // number of loops around the instructions that `widths` counts; kCalled in a called function
   bool constant = false;  // all of them read data that no store changes (LDG.CONSTANT)
   bool matrix = false;    // LDSM: rows of matrices of 8 x 8 halves
+  bool engine = false;    // a copy of the copy engine: UTMALDG, UTMASTG, UTMAREDG, UBLKCP, UBLKRED
+  uint8_t atomics = 0;    // kReduction: some are RED; kAtomicResult: some are ATOM
   int instructions = 0;   // number in the whole kernel
   /// Instructions of 2^k bytes a lane, k = 0..5, in the loop that moves most bytes, or outside all loops.
   std::array<int, 6> widths{};
   unsigned bytes = 0;  // bytes that one pass through those instructions moves for a lane
 };
 
+/// Instructions of one name in one line that are no accesses of lanes: of the copy engine, matrix products of four warps, barriers in
+/// shared memory, fences of the asynchronous proxy.
+struct CompiledUnit {
+  std::string file;  // name without folders
+  int line = 0;
+  std::string name;  // "HGMMA.64x128x16.F32.BF16"
+  int instructions = 0;
+};
+
 struct CompiledKernel {
   std::string name;  // as LaunchRecord::kernel
   std::vector<CompiledAccess> accesses;
+  std::vector<CompiledUnit> units;  // in the order of the code
   int64_t local_loads = 0,
           local_stores = 0;  // instructions: arrays of a thread, and spilled registers
 };

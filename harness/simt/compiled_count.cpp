@@ -49,10 +49,13 @@ const CompiledAccess* CompiledCounter::compiled(uint16_t site) {
     int best = kLinesApart + 1;
     for (size_t k = 0; k < kernel_->accesses.size(); ++k) {
       const CompiledAccess& a = kernel_->accesses[k];
-      if (a.space != s.space || a.write != s.write || a.atomic != s.atomic || a.file != file) continue;
+      if (a.space != s.space || a.write != s.write || a.atomic != s.atomic || a.file != file ||
+          a.engine != s.async)
+        continue;
       const int apart = std::abs(a.line - line_of_[site].line);
       if (apart < best) best = apart, at = int(k);
     }
+    if (at != kNone) s.compiled_atomics |= kernel_->accesses[size_t(at)].atomics;
   }
   return at == kNone ? nullptr : &kernel_->accesses[size_t(at)];
 }
@@ -161,6 +164,10 @@ void CompiledCounter::settle_kind(unsigned warp, Space space, bool write) {
     const CompiledAccess& a = kernel_->accesses[k];
     if (a.space == space && a.write == write && a.depth > 0 && !a.constant) settle(a, passes_[warp][k]);
   }
+}
+
+void CompiledCounter::engine_request(uint16_t site, const Counts& cost) {
+  if (compiled(site) != nullptr) (*profile_)[site].compiled.add(cost);
 }
 
 void CompiledCounter::request(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask,

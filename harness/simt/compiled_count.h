@@ -37,6 +37,8 @@ class CompiledCounter {
     block_of_[site] = block;
   }
   void request(unsigned warp, uint16_t site, uint32_t bytes, uint32_t mask, const uintptr_t* address);
+  /// Counts a request of the copy engine: one instruction makes one.
+  void engine_request(uint16_t site, const Counts& cost);
   /// Ends all passes: after a barrier, threads load values again.
   void barrier();
   void warp_synchronized(unsigned warp);

@@ -20,11 +20,19 @@ int64_t LineCounts::excess() const {
   return counts.sectors - counts.ideal_sectors + counts.conflicts() + counts.collisions;
 }
 
+bool is_reduction(const LineCounts& l) {
+  return l.atomic && l.space == simt::Space::global && (l.async || !l.returns);
+}
+
 std::string kind_of(const LineCounts& l) {
   std::string kind = l.space == simt::Space::shared     ? "shared "
                      : l.space == simt::Space::constant ? "constant "
                                                         : "";
-  kind += l.atomic ? "atomic" : l.async ? (l.write ? "copy in" : "copy") : l.write ? "store" : "load";
+  kind += is_reduction(l) ? "reduction"
+          : l.atomic      ? "atomic"
+          : l.async       ? (l.write ? "copy in" : "copy")
+          : l.write       ? "store"
+                          : "load";
   return kind;
 }
 
@@ -51,15 +59,17 @@ std::vector<simt::LaunchRecord> launches_together(const std::vector<simt::Launch
 }
 
 std::vector<LineCounts> counts_by_line(const simt::Profile& profile) {
-  using Key = std::tuple<std::string, int, simt::Space, bool, bool, bool, unsigned>;
+  using Key = std::tuple<std::string, int, simt::Space, bool, bool, bool, bool, unsigned>;
   std::map<Key, LineCounts> lines;
   for (const simt::Site& s : profile.sites()) {
     if (s.counts.requests == 0) continue;
     const simt::SourceLine at = simt::source_of(s.pc);
-    LineCounts& l = lines[{at.file, at.line, s.space, s.write, s.atomic, s.async, s.width}];
+    LineCounts& l = lines[{at.file, at.line, s.space, s.write, s.atomic, s.returns, s.async, s.width}];
     if (l.counts.requests == 0)
       l = {at.file, at.line, s.space, s.write, s.atomic, s.async, s.width, s.stride, {}};
     l.counts.add(s.merged() ? s.as_merged() : s.counts);
+    l.returns = s.returns;
+    l.compiled_atomics |= s.compiled_atomics;
     l.merged = l.merged || s.merged();
     l.compiled_known = l.compiled_known || s.compiled_known;
     l.compiled_widths |= s.compiled_widths;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <mutex>
@@ -63,6 +64,20 @@ int visit(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+/// Reads the list of an object's atomics: the places behind their calls, and those where their results are used.
+void read_atomics(Module& m, const char* begin, const char* end) {
+  struct Entry {
+    int32_t from_here, used;
+  };
+  for (const char* at = begin; end - at >= std::ptrdiff_t(sizeof(Entry)); at += sizeof(Entry)) {
+    Entry e;
+    std::memcpy(&e, at, sizeof e);
+    (e.used != 0 ? m.uses : m.calls).push_back(at + e.from_here);
+  }
+  std::ranges::sort(m.calls);
+  std::ranges::sort(m.uses);
+}
+
 fs::path module_folder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -93,6 +108,12 @@ const Module& load_module(const std::string& path, bool traced) {
   if (auto* constant =
           reinterpret_cast<void (*)(const char**, const char**)>(dlsym(handle, "klab_simt_constant")))
     constant(&m.constant_begin, &m.constant_end);
+  if (auto* atomics =
+          reinterpret_cast<void (*)(const char**, const char**)>(dlsym(handle, "klab_simt_atomics"))) {
+    const char *begin = nullptr, *end = nullptr;
+    atomics(&begin, &end);
+    read_atomics(m, begin, end);
+  }
   if (traced) mark_branches_of(m);
   const std::lock_guard lock(modules_mutex);
   return modules().emplace_back(std::move(m));
@@ -105,6 +126,7 @@ const Module& adopt_module(const ProgramModule& p) {
   m.arena = p.arena;
   m.constant_begin = p.constant_begin;
   m.constant_end = p.constant_end;
+  read_atomics(m, p.atomics_begin, p.atomics_end);
   for (int k = 0; k < 2; ++k) {
     m.device_begin[k] = p.device_begin[k];
     m.device_end[k] = p.device_end[k];
@@ -138,6 +160,20 @@ const Module* module_at(const void* p) {
   for (const Module& m : modules())
     if (c >= m.begin && c < m.end) return &m;
   return nullptr;
+}
+
+bool result_is_used(const void* return_address) {
+  // Both places lie right behind the call: between are the instructions that fetch its result.
+  constexpr std::ptrdiff_t kNear = 64;
+  const Module* const m = module_at(return_address);
+  if (m == nullptr) return true;
+  const auto* const from = static_cast<const char*>(return_address);
+  const auto call = std::ranges::lower_bound(m->calls, from);
+  if (call == m->calls.end() || *call - from > kNear)
+    return true;  // of std::atomic, or of the executor itself
+  const auto use = std::ranges::lower_bound(m->uses, from);
+  if (use == m->uses.end() || *use - from > kNear) return false;
+  return std::next(call) == m->calls.end() || *use < *std::next(call);
 }
 
 void shared_of(const Module& module, char** begin, size_t* bytes) {

@@ -18,6 +18,7 @@ struct Module {
   const char* writable_end = nullptr;
   const char* constant_begin = nullptr;  // the part that is __constant__ memory
   const char* constant_end = nullptr;
+  std::vector<const char*> calls, uses;  // of atomics, sorted (used_result.h)
   const char* device_begin[2] =
       {};  // in a program: its __device__ variables, which its host code must not touch
   const char* device_end[2] = {};
@@ -39,12 +40,17 @@ struct ProgramModule {
   void* (*arena)();
   const char *constant_begin, *constant_end;
   const char *device_begin[2], *device_end[2];
+  const char *atomics_begin, *atomics_end;
   bool traced;
 };
 const Module& adopt_module(const ProgramModule& program);
 
 /// Returns the module that contains the address, or nullptr.
 const Module* module_at(const void* p);
+
+/// Returns whether the atomic that returns there is one whose old value is used, or that returns it in any case. If not, a GPU has
+/// a reduction.
+bool result_is_used(const void* return_address);
 
 /// Returns this thread's static shared memory of a module.
 void shared_of(const Module& module, char** begin, size_t* bytes);

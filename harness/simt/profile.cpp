@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "harness/simt/grid_run.h"
+#include "harness/simt/modules.h"
 
 namespace klab::simt {
 namespace {
@@ -36,7 +37,13 @@ Counts Site::as_merged() const {
 }
 
 void Site::clear_counts() {
-  *this = {.pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width};
+  *this = {.pc = pc,
+           .space = space,
+           .write = write,
+           .atomic = atomic,
+           .returns = returns,
+           .merges = merges,
+           .width = width};
 }
 
 Profile::Profile() : table_(256) {}
@@ -52,6 +59,7 @@ void Profile::add(const Site& o) {
   s.counts.add(o.counts);
   s.compiled_known = s.compiled_known || o.compiled_known;
   s.compiled_widths |= o.compiled_widths;
+  s.compiled_atomics |= o.compiled_atomics;
   s.compiled.add(o.compiled);
 }
 
@@ -86,8 +94,13 @@ uint16_t Profile::site(const void* pc, Space space, bool write, bool atomic, boo
     if (s.pc == pc && s.space == space && s.write == write) return uint16_t(table_[at] - 1);
   }
   if (sites_.size() >= 65000 && numbers_ == nullptr) return uint16_t(sites_.size() - 1);
-  const Site fresh{
-      .pc = pc, .space = space, .write = write, .atomic = atomic, .merges = merges, .width = width};
+  const Site fresh{.pc = pc,
+                   .space = space,
+                   .write = write,
+                   .atomic = atomic,
+                   .returns = atomic && result_is_used(pc),
+                   .merges = merges,
+                   .width = width};
   const size_t number = numbers_ != nullptr ? numbers_->number_of_site(fresh) : sites_.size();
   if (sites_.size() <= number) sites_.resize(number + 1);
   if (sites_[number].pc != nullptr) return uint16_t(number);  // all numbers are used

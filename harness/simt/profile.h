@@ -33,11 +33,15 @@ struct Counts {
   void add(const Counts& o);
 };
 
+/// Bits for the instructions of an atomic in machine code: RED, which returns nothing, and ATOM.
+inline constexpr uint8_t kReduction = 1, kAtomicResult = 2;
+
 /// One static access.
 struct Site {
   const void* pc = nullptr;  // return address of the hook
   Space space = Space::global;
   bool write = false, atomic = false, async = false;
+  bool returns = false;     // an atomic whose old value is used; without it GPUs have a reduction
   bool merges = false;      // an atomic that one lane can execute for all lanes with its address
   bool one_address = true;  // all lanes of each block's requests so far had the same address
   uintptr_t block_address = 0;
@@ -48,7 +52,8 @@ struct Site {
   Counts counts;
   // Counts of the compiled code (compiled_count.h), if the machine code of its kernel was read.
   bool compiled_known = false;
-  uint8_t compiled_widths = 0;  // bit k: instructions of 2^k bytes a lane
+  uint8_t compiled_widths = 0;   // bit k: instructions of 2^k bytes a lane
+  uint8_t compiled_atomics = 0;  // of an atomic: kReduction, kAtomicResult
   Counts compiled;
   /// Resets all counts.
   void clear_counts();

@@ -48,6 +48,17 @@ void first_use(SectorUse& use, const Executor& executor, unsigned warp) {
   use.first_warp = uint16_t(warp);
 }
 
+/// Returns the address from which banks are counted for a kernel's access there: the begin of its shared memory. Only a multiple of
+/// a bank's bytes keeps words apart.
+uintptr_t shared_base(const Executor& executor, uintptr_t address) {
+  const auto dynamic = reinterpret_cast<uintptr_t>(executor.dynamic_shared),
+             fixed = reinterpret_cast<uintptr_t>(executor.static_shared);
+  if (address - dynamic < executor.launch->shared_bytes) return dynamic;
+  if (address - fixed >= executor.static_shared_bytes) return 0;
+  const std::vector<SharedVariable> variables = shared_variables_of(executor.launch->kernel);
+  return fixed + (variables.empty() ? 0 : variables.front().offset / 4 * 4);
+}
+
 }  // namespace
 
 Recording::Recording() : outer_(recording_of_thread) { recording_of_thread = this; }
@@ -64,7 +75,11 @@ size_t Recording::bytes() const {
   size_t sum = accesses_.size() * sizeof(RecordedAccess) + code_.size() * sizeof(RecordedCode) +
                mergeable_.size() * sizeof(decltype(mergeable_)::value_type);
   for (const RecordedArray& a : arrays_) sum += a.cells.size() * sizeof(SectorUse);
-  for (const RecordedBlock& b : blocks_) sum += b.events * sizeof(BlockEvent);
+  for (const RecordedBlock& b : blocks_) {
+    sum += b.events * sizeof(BlockEvent);
+    for (const auto& of_warp : b.lanes) sum += of_warp.size() * sizeof(RequestLanes);
+  }
+  sum += heats_ * 32 * kHeatColumns * sizeof(uint32_t);
   return sum;
 }
 
@@ -89,6 +104,7 @@ void Recording::block_begins(const Executor& executor) {
   std::copy(launch_.grid, launch_.grid + 3, b.grid);
   std::copy(launch_.block, launch_.block + 3, b.block);
   b.warps.resize(executor.warps());
+  b.lanes.resize(std::min<size_t>(executor.warps(), kMostSteppedWarps));
 }
 
 bool Recording::keeps(const Executor& executor) const { return kept_ && executor.block_number == 0; }
@@ -184,6 +200,8 @@ void Recording::request(const Executor& executor, unsigned warp, const Site& sit
   a.most_lanes = std::max(a.most_lanes, unsigned(cost.lanes));
   one_address_[which] = one_address_[which] && site.one_address;
   add(executor, warp, {.what = Note::access, .lanes = mask, .value = uint32_t(which), .amount = bytes});
+  add_lanes(executor, warp, a.space, mask, address);
+  add_heat(a, bytes, mask, address);
   if (a.space == Space::shared && cost.conflicts() >= a.worst.passes - a.worst.least &&
       (a.worst.mask == 0 || cost.conflicts() > a.worst.passes - a.worst.least)) {
     a.worst = {.mask = mask,
@@ -192,17 +210,7 @@ void Recording::request(const Executor& executor, unsigned warp, const Site& sit
                .warp = warp,
                .passes = cost.wavefronts,
                .least = cost.ideal_wavefronts};
-    // Banks are counted from the kernel's memory on. Only a multiple of a bank's bytes keeps words apart.
-    const auto dynamic = reinterpret_cast<uintptr_t>(executor.dynamic_shared),
-               fixed = reinterpret_cast<uintptr_t>(executor.static_shared);
-    uintptr_t base = 0;
-    const uintptr_t one = address[__builtin_ctz(mask)];
-    if (one - dynamic < executor.launch->shared_bytes) {
-      base = dynamic;
-    } else if (one - fixed < executor.static_shared_bytes) {
-      const std::vector<SharedVariable> variables = shared_variables_of(executor.launch->kernel);
-      base = fixed + (variables.empty() ? 0 : variables.front().offset / 4 * 4);
-    }
+    const uintptr_t base = shared_base(executor, address[__builtin_ctz(mask)]);
     for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
       const int lane = __builtin_ctz(rest);
       a.worst.address[lane] = address[lane] - base;
@@ -230,6 +238,52 @@ void Recording::request(const Executor& executor, unsigned warp, const Site& sit
   });
 }
 
+void Recording::add_lanes(const Executor& executor, unsigned warp, Space space, uint32_t mask,
+                          const uintptr_t* address) {
+  if (!keeps(executor) || warp >= kMostSteppedWarps || blocks_.back().cut) return;
+  std::vector<RequestLanes>& list = blocks_.back().lanes[warp];
+  if (list.size() >= kMostSteppedRequests) return;
+  RequestLanes& r = list.emplace_back();
+  const uintptr_t one = address[__builtin_ctz(mask)];
+  uintptr_t first = 0, begin = 0;
+  if (space == Space::shared) {
+    begin = shared_base(executor, one);
+  } else if (const RecordedArray* a = space == Space::global ? array_at(one, &first) : nullptr;
+             a != nullptr) {
+    r.array = int(a - arrays_.data());
+    begin = first * kSectorBytes + a->lead;
+  }
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const int lane = __builtin_ctz(rest);
+    const uintptr_t offset = address[lane] - begin;
+    const bool outside = r.array >= 0 ? offset >= arrays_[size_t(r.array)].bytes : space != Space::shared;
+    r.offset[lane] = outside ? RequestLanes::kElsewhere : uint32_t(offset);
+  }
+}
+
+void Recording::add_heat(RecordedAccess& a, uint32_t bytes, uint32_t mask, const uintptr_t* address) {
+  if (a.space == Space::constant || (a.heat.bytes == 0 && heats_ >= kMostHeats)) return;
+  uintptr_t low = ~uintptr_t(0), high = 0;
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    low = std::min(low, address[__builtin_ctz(rest)]);
+    high = std::max(high, address[__builtin_ctz(rest)] + bytes);
+  }
+  LaneHeat& h = a.heat;
+  if (h.bytes == 0) {
+    // The first request decides: the fewest bytes, a power of two, of which all columns reach its last address.
+    h.bytes = 4;
+    while (uint64_t(h.bytes) * kHeatColumns < high - low) h.bytes *= 2;
+    h.times.assign(size_t(32) * kHeatColumns, 0);
+    ++heats_;
+  }
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const auto lane = unsigned(__builtin_ctz(rest));
+    const uintptr_t from = (address[lane] - low) / h.bytes, to = (address[lane] - low + bytes - 1) / h.bytes;
+    for (uintptr_t c = from; c <= std::min<uintptr_t>(to, from + kHeatColumns); ++c)
+      ++h.times[lane * kHeatColumns + std::min<uintptr_t>(c, kHeatColumns - 1)];
+  }
+}
+
 void Recording::finish() {
   if (std::exchange(ended_, true)) return;
   recording_of_thread = outer_;
@@ -250,8 +304,9 @@ void Recording::finish() {
 }
 
 void Recording::entered(const Executor& executor, unsigned warp, uintptr_t block, uint32_t mask) {
-  add(executor, warp, {.what = Note::code, .lanes = mask, .amount = 1});
   const auto [at, fresh] = code_of_.try_emplace(block, code_.size());
+  // Blocks for which there is no room have the number behind the last one.
+  add(executor, warp, {.what = Note::code, .lanes = mask, .value = uint32_t(at->second), .amount = 1});
   if (fresh && code_.size() >= kMostRecordedPlaces) {
     code_of_.erase(at);
     return say("blocks of code after the first " + std::to_string(kMostRecordedPlaces));

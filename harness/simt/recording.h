@@ -28,6 +28,10 @@ inline constexpr size_t kMostRecordedPlaces = 4096;              // accesses, an
 inline constexpr size_t kMostBlocks = 4,
                         kMostBlockEvents = 200'000;  // blocks with a time line; events of one
 inline constexpr size_t kMostMerged = 1 << 16;       // sectors of atomics that may be merged
+inline constexpr size_t kMostSteppedWarps = 8;       // warps of a block whose requests are kept lane by lane
+inline constexpr size_t kMostSteppedRequests = 256;  // of one warp
+inline constexpr size_t kMostHeats = 256;            // accesses with a heat of lanes against addresses
+inline constexpr unsigned kHeatColumns = 64;
 /// An upper bound on what a recording keeps, bytes.
 inline constexpr size_t kMostRecordedBytes = 100'000'000;
 
@@ -58,6 +62,13 @@ struct WorstRequest {
   uintptr_t address[32] = {};  // from the begin of the kernel's shared memory on
 };
 
+/// How often each lane used which place of its request, counted from the request's lowest address. Places are pieces of `bytes`; what
+/// lies beyond the last column is in it.
+struct LaneHeat {
+  uint32_t bytes = 0;           // of a column; 0: no request yet
+  std::vector<uint32_t> times;  // [lane, column]
+};
+
 /// An access of the source, as in a Site.
 struct RecordedAccess {
   const void* pc = nullptr;
@@ -70,6 +81,7 @@ struct RecordedAccess {
   Counts counts;
   unsigned fewest_lanes = 32, most_lanes = 0;
   WorstRequest worst;  // in shared memory
+  LaneHeat heat;
 };
 
 /// A block of code, entered by lanes of a warp that run together.
@@ -81,16 +93,16 @@ struct RecordedCode {
 
 /// What a warp does. `value` and `amount` are those of BlockEvent.
 enum class Note : uint8_t {
-  code,            // blocks of code entered, `amount` of them
-  access,          // a request; `value` is the index of its access
-  commit,          // cp.async.commit_group
-  wait,            // cp.async.wait_group; `value`: groups left in flight
-  follow,          // cp.async.mbarrier.arrive on a barrier, of a phase
-  bulk,            // a copy of the copy engine that a barrier waits for, of a phase; `amount`: bytes
-  store,           // a copy of the copy engine to global memory; `amount`: bytes
-  store_commit,    // cp.async.bulk.commit_group
-  store_wait,      // cp.async.bulk.wait_group
-  product,         // wgmma
+  code,          // blocks of code entered, `amount` of them; `value`: index of the first in Recording::code()
+  access,        // a request; `value` is the index of its access
+  commit,        // cp.async.commit_group
+  wait,          // cp.async.wait_group; `value`: groups left in flight
+  follow,        // cp.async.mbarrier.arrive on a barrier, of a phase
+  bulk,          // a copy of the copy engine that a barrier waits for, of a phase; `amount`: bytes
+  store,         // a copy of the copy engine to global memory; `amount`: bytes
+  store_commit,  // cp.async.bulk.commit_group
+  store_wait,    // cp.async.bulk.wait_group
+  product,       // wgmma
   product_commit,  // wgmma.commit_group
   product_wait,    // wgmma.wait_group
   arrive,          // at a barrier, in a phase
@@ -108,12 +120,21 @@ struct BlockEvent {
   int line = 0;          // of notes; accesses have their own
 };
 
+/// The places that the lanes of one request use.
+struct RequestLanes {
+  static constexpr uint32_t kElsewhere = ~0U;  // in another array than the first lane
+  int array = -1;                              // index in Recording::arrays(); -1: offsets in shared memory
+  uint32_t offset[32] = {};                    // bytes; of lanes in the event's mask
+};
+
 /// The events of a block of threads by warp, each in the order of that warp.
 struct RecordedBlock {
   std::string kernel;
   unsigned grid[3] = {}, block[3] = {};
   uint64_t number = 0;  // of the block in the grid
   std::vector<std::vector<BlockEvent>> warps;
+  /// By warp, for its access events in their order: the first kMostSteppedRequests of the first kMostSteppedWarps warps.
+  std::vector<std::vector<RequestLanes>> lanes;
   std::vector<std::string> barriers;  // names: "full[1]", "named barrier 2"
   size_t events = 0;
   bool cut = false;  // there were more than kMostBlockEvents
@@ -166,6 +187,9 @@ class Recording {
   RecordedArray* array_at(uintptr_t address, uintptr_t* first_sector);
   SectorUse* cell_at(uintptr_t address, RecordedArray** array, size_t* index);
   size_t access_of(const Site& site, uint32_t bytes);
+  void add_lanes(const Executor& executor, unsigned warp, Space space, uint32_t mask,
+                 const uintptr_t* address);
+  void add_heat(RecordedAccess& access, uint32_t bytes, uint32_t mask, const uintptr_t* address);
   void say(const std::string& what);
   void add(const Executor& executor, unsigned warp, const BlockEvent& event);
 
@@ -176,6 +200,7 @@ class Recording {
       places_;  // of arrays: first sector, and the one behind the last
   std::map<std::pair<std::string, uintptr_t>, size_t> array_of_;
   size_t last_array_ = 0;
+  size_t heats_ = 0;
   std::vector<RecordedAccess> accesses_;
   std::map<std::pair<const void*, unsigned>, size_t> access_of_;
   std::vector<bool> one_address_;  // by access

@@ -178,4 +178,18 @@ void TraceAgents::copy_engine_accesses(const char* p, size_t bytes, bool write, 
   }
 }
 
+void TraceAgents::engine_pending(const char* p, size_t bytes, bool pending) {
+  Allocation* const a = is_device(p) ? allocation_at(p) : device_variable_at(p);
+  if (a == nullptr || p < a->begin || p + bytes > a->begin + a->bytes) return;
+  Cell* const cells = shadow_of(*a);
+  for (size_t word = size_t(p - a->begin) / 4; word <= size_t(p + bytes - 1 - a->begin) / 4; ++word) {
+    if (grid_ != nullptr) {
+      const HeldCell held(cells[word]);
+      cells[word].in_flight = pending;
+    } else {
+      cells[word].in_flight = pending;
+    }
+  }
+}
+
 }  // namespace klab::simt

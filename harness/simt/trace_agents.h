@@ -25,6 +25,8 @@ class TraceAgents : public TracePeers {
   /// The same for a copy in flight that the running thread has issued itself.
   void agent_takes(char* p, size_t bytes, uint16_t agent, uint16_t sync);
   void agent_landed(char* p, size_t bytes, uint16_t sync);
+  /// A bulk copy will write these bytes of global memory, or has written them.
+  void engine_pending(const char* p, size_t bytes, bool pending);
   /// Checks an access of the copy engine to neighbors in global memory.
   void copy_engine_accesses(const char* p, size_t bytes, bool write, const void* pc, bool atomic = false);
 

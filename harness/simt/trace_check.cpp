@@ -64,13 +64,19 @@ void TraceCheck::watch(Cell& cell, char* word, unsigned first, unsigned last, ui
                        bool shared) {
   const bool whole = first == 0 && last == 4;
   const auto mask = uint8_t((1u << last) - (1u << first));
+  // A launch that was given up leaves words of global memory in flight. Reductions and atomics are made in any order.
+  const bool in_flight =
+      cell.in_flight &&
+      (shared || (cell.write_interval >= launch_first_ && !((how & kAtomic) != 0 && cell.write_atomic)));
   if ((how & kWrite) == 0 || (how & kAtomic)) {
     const bool unset = is_unset(word) || (cell.split != 0 && is_unset_shifted(word));
     if (unset) cell.defined = 0;
-    if (cell.in_flight && !(how & kAsync)) {
+    if (in_flight && !(how & kAsync)) {
       Finding f{
           .kind = Kind::missing_wait,
-          .text = AsyncOrder::is_agent(cell.writer)
+          .text = !shared ? "global memory is read that a bulk copy may not have written yet: "
+                            "cp.async.bulk.wait_group, without .read, must come first"
+                  : AsyncOrder::is_agent(cell.writer)
                       ? "shared memory is read that a bulk copy may not have filled yet: the phase of the "
                         "mbarrier that it completes is not over"
                       : "shared memory is read that an asynchronous copy may not have filled yet: the thread "
@@ -100,9 +106,11 @@ void TraceCheck::watch(Cell& cell, char* word, unsigned first, unsigned last, ui
       executor_->report(std::move(f));
     }
   }
-  if ((how & kWrite) && cell.in_flight) {
+  if ((how & kWrite) && in_flight) {
     Finding f{.kind = Kind::missing_wait,
-              .text = how & kAsync
+              .text = !shared ? "global memory is written while a bulk copy to it is in flight: "
+                                "cp.async.bulk.wait_group, without .read, must come first"
+                      : how & kAsync
                           ? "an asynchronous copy to shared memory to which another one is still in flight"
                           : "shared memory is written while an asynchronous copy to it is in flight"};
     place(f, place_of(site));

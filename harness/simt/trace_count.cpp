@@ -323,8 +323,9 @@ void TraceCount::account(unsigned warp, uint16_t index, uint32_t bytes, uint32_t
 void TraceCount::copy_engine_counts(bool write, size_t width, int64_t bytes, int64_t sectors,
                                     const void* pc) {
   if (!counting_) return;
-  Site& site =
-      (*profile_)[site_of(pc, Space::global, uint8_t((write ? kWrite : kRead) | kAsync), unsigned(width))];
+  const uint16_t number =
+      site_of(pc, Space::global, uint8_t((write ? kWrite : kRead) | kAsync), unsigned(width));
+  Site& site = (*profile_)[number];
   site.async = true;
   const int64_t ideal = (bytes + 31) / 32;
   const Counts cost{.requests = 1,
@@ -334,6 +335,7 @@ void TraceCount::copy_engine_counts(bool write, size_t width, int64_t bytes, int
                     .ideal_sectors = ideal,
                     .lane_sectors = ideal};
   site.counts.add(cost);
+  if (compiled_.counts()) compiled_.engine_request(number, cost);
   if (recording_ != nullptr) recording_->engine_request(site, cost);
 }
 

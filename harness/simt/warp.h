@@ -9,6 +9,7 @@
 
 #include "harness/simt/half.h"
 #include "harness/simt/language.h"
+#include "harness/simt/used_result.h"
 
 // Captures the place of the call, for findings.
 #define KLAB_SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -110,12 +111,10 @@ KLAB_SIMT_REDUCE(__reduce_and_sync, bit_and)
 KLAB_SIMT_REDUCE(__reduce_or_sync, bit_or)
 KLAB_SIMT_REDUCE(__reduce_xor_sync, bit_xor)
 
-// Atomics return the old value.
+// Atomics return the old value. An exchange and a comparison are atomics even if nothing uses it; the others are reductions then.
 namespace klab::simt {
 template <class T>
-KLAB_SIMT_INLINE T atomic(Atomic how, T* p, T value, T expected = T()) {
-  if (how != Atomic::exchange && how != Atomic::compare && __builtin_constant_p(value))
-    how = Atomic(int(how) | kConstantOperand);
+KLAB_SIMT_INLINE T called_atomic(Atomic how, T* p, T value, T expected) {
   if constexpr (std::is_same_v<T, float>) {
     return atomic_f32(how, p, value);
   } else if constexpr (std::is_same_v<T, double>) {
@@ -128,6 +127,26 @@ KLAB_SIMT_INLINE T atomic(Atomic how, T* p, T value, T expected = T()) {
   } else {
     return T(atomic_u32(how, reinterpret_cast<uint32_t*>(p), uint32_t(value), uint32_t(expected)));
   }
+}
+template <class T>
+KLAB_SIMT_INLINE T atomic(Atomic how, T* p, T value, T expected = T()) {
+  if (how == Atomic::exchange || how == Atomic::compare) return called_atomic(how, p, value, expected);
+  if (__builtin_constant_p(value)) how = Atomic(int(how) | kConstantOperand);
+  const T old = called_atomic(how, p, value, expected);
+  atomic_called();
+  return if_used(old);
+}
+/// Adds two numbers of 16 bits.
+KLAB_SIMT_INLINE uint32_t add_pair(uint32_t* p, uint32_t value, bool bfloat16) {
+  const uint32_t old = bfloat16 ? atomic_bfloat162(p, value) : atomic_half2(p, value);
+  atomic_called();
+  return if_used(old);
+}
+/// Adds one.
+KLAB_SIMT_INLINE uint16_t add_one(uint16_t* p, uint16_t value, bool bfloat16) {
+  const uint16_t old = bfloat16 ? atomic_bfloat16(p, value) : atomic_half(p, value);
+  atomic_called();
+  return if_used(old);
 }
 }  // namespace klab::simt
 #define KLAB_SIMT_ATOMIC(name, how, T) \
@@ -166,17 +185,17 @@ KLAB_SIMT_INLINE T atomicCAS(T* p, klab::simt::NotDeduced<T> expected, klab::sim
 }
 KLAB_SIMT_INLINE __half2 atomicAdd(__half2* p, __half2 v) {
   return klab::simt::from_bits<__half2>(
-      klab::simt::atomic_half2(reinterpret_cast<uint32_t*>(p), uint32_t(klab::simt::to_bits(v))));
+      klab::simt::add_pair(reinterpret_cast<uint32_t*>(p), uint32_t(klab::simt::to_bits(v)), false));
 }
 KLAB_SIMT_INLINE __nv_bfloat162 atomicAdd(__nv_bfloat162* p, __nv_bfloat162 v) {
   return klab::simt::from_bits<__nv_bfloat162>(
-      klab::simt::atomic_bfloat162(reinterpret_cast<uint32_t*>(p), uint32_t(klab::simt::to_bits(v))));
+      klab::simt::add_pair(reinterpret_cast<uint32_t*>(p), uint32_t(klab::simt::to_bits(v)), true));
 }
 KLAB_SIMT_INLINE __nv_bfloat16 atomicAdd(__nv_bfloat16* p, __nv_bfloat16 v) {
   __nv_bfloat16 old;
-  old.bits = klab::simt::atomic_bfloat16(reinterpret_cast<uint16_t*>(p), v.bits);
+  old.bits = klab::simt::add_one(reinterpret_cast<uint16_t*>(p), v.bits, true);
   return old;
 }
 KLAB_SIMT_INLINE __half atomicAdd(__half* p, __half v) {
-  return __ushort_as_half(klab::simt::atomic_half(reinterpret_cast<uint16_t*>(p), __half_as_ushort(v)));
+  return __ushort_as_half(klab::simt::add_one(reinterpret_cast<uint16_t*>(p), __half_as_ushort(v), false));
 }

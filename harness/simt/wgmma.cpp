@@ -228,8 +228,11 @@ void WarpGroups::check_reads(Group& g, const Product& p, unsigned warp, const vo
       good = executor_.trace->agent_reads(at, 16, g.agent, number, pc, p.file, p.line);
     });
     if (executor_.trace == nullptr) return;
-    const std::string other = executor_.async().other_layout(
+    std::string other = executor_.async().other_layout(
         shared_pointer(d.at(turned, 0, 0)), {d.swizzle, d.stride, unsigned(turned ? p.what.depth() : rows)});
+    if (other.empty() && turned && d.swizzle != CU_TENSOR_MAP_SWIZZLE_NONE &&
+        uint32_t(rows * p.what.element()) > d.span)
+      other = executor_.async().other_lead(shared_pointer(d.start), shared_pointer(d.start + d.lead), d.lead);
     if (!other.empty())
       executor_.report({.kind = Kind::in_flight,
                         .file = p.file,

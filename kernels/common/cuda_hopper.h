@@ -32,7 +32,10 @@ KLAB_SIMT_INLINE void barrier_init(uint64_t* barrier, int arrivals, KLAB_SIMT_HE
   simt::mbarrier_init(barrier, uint32_t(arrivals), file, line);
 }
 /// Makes initialized barriers visible to copies.
-KLAB_SIMT_INLINE void barrier_publish() { simt::fence_proxy(); }
+KLAB_SIMT_INLINE void barrier_publish() {
+  simt::fence_mbarrier_init();
+  simt::fence_proxy();
+}
 KLAB_SIMT_INLINE void barrier_arrive(uint64_t* barrier, KLAB_SIMT_HERE) {
   simt::mbarrier_arrive(barrier, 1, simt::Arrival::plain, 0, file, line);
 }
@@ -67,7 +70,7 @@ KLAB_SIMT_INLINE void store_commit() { simt::bulk_commit(); }
 /// Waits until at most `left` of this thread's groups of stores still read shared memory.
 template <int left>
 KLAB_SIMT_INLINE void store_wait_read() {
-  simt::bulk_wait(left);
+  simt::bulk_wait(left, true);
 }
 /// Makes this thread's writes to shared memory visible to copies.
 KLAB_SIMT_INLINE void publish_to_copies() { simt::fence_proxy(); }

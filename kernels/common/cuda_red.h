@@ -17,9 +17,11 @@ namespace klab::cuda {
 KLAB_SIMT_INLINE void add_to_global(float* p, float v) { atomicAdd(p, v); }
 KLAB_SIMT_INLINE void add_to_global(float2* p, float2 v) {
   simt::atomic_floats(&p->x, 2, v.x, v.y, 0, 0, nullptr);
+  simt::atomic_called();
 }
 KLAB_SIMT_INLINE void add_to_global(float4* p, float4 v) {
   simt::atomic_floats(&p->x, 4, v.x, v.y, v.z, v.w, nullptr);
+  simt::atomic_called();
 }
 
 #else

@@ -37,6 +37,8 @@ try 0 'vector' explain 01
 try 2 'no_such' explain no_such
 try "0 1" 'processor' doctor
 try 0 'check' schema
+try 0 'ldmatrix' swizzle 64
+try 2 'multiple of 16' swizzle 64 --row-bytes 24
 try 0 '"schema_version"' schema check
 try 2 'no_such' schema no_such
 try 0 'ok' check vector_add --quick

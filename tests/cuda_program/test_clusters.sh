@@ -12,7 +12,7 @@ source=$root/tests/programs/clusters.cu
 "$build/klab-nvcc" "$source" -o clusters || { echo "clusters.cu cannot be compiled"; exit 1; }
 
 # The right programs, with any order of blocks, warps and lanes.
-for seed in 1 2 3; do
+for seed in 1 2 3 4 5 6 7 8 9 10; do
   KLAB_PROGRAM_SEED=$seed "$klab" trace ./clusters --json >out 2>&1 || { tail -n 25 out; fail "seed $seed: exit code $?"; }
   grep -qF "clusters passed" out || fail "seed $seed: clusters.cu does not say that it passed"
   python3 - <<'P' || fail "seed $seed: findings or counts"
@@ -27,7 +27,7 @@ def counts(mark, access):
 multicast = counts("tile_half_bytes", "copy")
 assert (multicast["requests"], multicast["sectors"]) == (20, 320), multicast
 # 5 blocks add a tile of 256 bytes each.
-added = counts("add_no_fence", "atomic")
+added = counts("add_no_fence", "reduction")
 assert (added["requests"], added["sectors"]) == (5, 40), added
 # The first thread of each of 3 clusters reads a word of each of its 4 blocks.
 there = counts("sum_without_sync", "shared load")
@@ -78,7 +78,7 @@ wrong map_bad_box "tensormap.replace box_dim 257: it must be 1 to 256"
 program=tile_copies
 source=$root/tests/programs/tile_copies.cu
 "$build/klab-nvcc" "$source" -o tile_copies || { echo "tile_copies.cu cannot be compiled"; exit 1; }
-for seed in 1 2 3; do
+for seed in 1 2 3 4 5 6 7 8 9 10; do
   KLAB_PROGRAM_SEED=$seed "$klab" trace ./tile_copies >out 2>&1 || { tail -n 25 out; fail "seed $seed: exit code $?"; }
   grep -qF "tile_copies passed" out || fail "seed $seed: tile_copies.cu does not say that it passed"
   grep -E "FINDING|  note" out && fail "seed $seed: tile_copies.cu has findings"
@@ -92,6 +92,30 @@ wrong sums_not_set "an asynchronous reduction in shared memory that nothing has 
 wrong sums_read_early "missing wait"
 wrong sums_other_barrier "red.async to the block of rank 0 with a barrier in the block of rank 1"
 wrong last_no_complete "mbarrier.arrive.noComplete with the last arrivals of a phase"
+
+program=stream_k
+source=$root/tests/programs/stream_k.cu
+"$build/klab-nvcc" "$source" -o stream_k || { echo "stream_k.cu cannot be compiled"; exit 1; }
+for seed in 1 2 3 4 5 6 7 8 9 10; do
+  KLAB_PROGRAM_SEED=$seed "$klab" trace ./stream_k >out 2>&1 || { tail -n 25 out; fail "seed $seed: exit code $?"; }
+  grep -qF "stream_k passed" out || fail "seed $seed: stream_k.cu does not say that it passed"
+  grep -E "FINDING|  note" out && fail "seed $seed: stream_k.cu has findings"
+done
+wrong steps_init_not_fenced "barrier.cluster.arrive.relaxed does so only behind fence.mbarrier_init"
+wrong steps_release_relaxed
+wrong steps_release_of_block
+wrong steps_wait_relaxed
+wrong steps_wrong_lead "says a leading offset of 16384 bytes"
+wrong steps_same_box "this is the same box again"
+wrong steps_early_reuse
+wrong steps_no_fence "no fence.proxy.async behind the write"
+wrong steps_leave_early "which has ended"
+wrong steps_few_registers "a multiple of 8 from 24 to 256 is needed"
+wrong back_only_read "cp.async.bulk.wait_group, without .read, must come first"
+wrong back_none "cp.async.bulk.wait_group, without .read, must come first"
+wrong back_written_early "global memory is written while a bulk copy to it is in flight"
+wrong map_by_value "parameters that are not const __grid_constant__"
+wrong map_of_frame "the copy engine cannot read local variables"
 
 [[ $failures -eq 0 ]] && echo "all as it should be"
 exit $((failures > 0))

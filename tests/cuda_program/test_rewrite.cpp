@@ -254,6 +254,13 @@ TEST(Rewrite, PassesTheSizeOfClustersToLaunches) {
   EXPECT_TRUE(holds(of("__global__ void __cluster_dims__(2) k();"), "void  k();"));
 }
 
+TEST(Rewrite, NamesConstantParametersOfKernels) {
+  const Rewritten r =
+      of("__global__ void k(const __grid_constant__ CUtensorMap m, CUtensorMap n) { f(&m); }");
+  EXPECT_TRUE(holds(r, "grid_constant(&m, sizeof m);")) << r.text;
+  EXPECT_FALSE(holds(r, "grid_constant(&n")) << r.text;
+}
+
 TEST(Rewrite, RefusesWithFileAndLine) {
   EXPECT_EQ(
       refusal("# 7 \"b.cuh\" 1\n__device__ void f() {\n  asm(\"tcgen05.fence;\");\n}").rfind("b.cuh:8: ", 0),
@@ -323,7 +330,8 @@ TEST(Ptx, TranslatesProductsAndCopiesOfHopper) {
           "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
           "%3, %4}], [%5];"),
       "tensor_load(");
-  has(translate_ptx("cp.async.bulk.wait_group.read 1;"), "bulk_wait(");
+  has(translate_ptx("cp.async.bulk.wait_group.read 1;"), ", true);");
+  has(translate_ptx("cp.async.bulk.wait_group 1;"), ", false);");
   has(translate_ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"), "Arrival::expect");
   has(translate_ptx("mbarrier.arrive.noComplete.release.cta.shared::cta.b64 %0, [%1], 2;"),
       "Arrival::no_complete");
@@ -357,7 +365,13 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   has(translate_ptx("barrier.cluster.arrive.relaxed.aligned;"), "cluster_arrive(false, ");
   has(translate_ptx("barrier.cluster.wait.acquire.aligned;"), "cluster_wait(");
   has(translate_ptx("mov.u32 %0, %cluster_ctaid.y;"), "block_in_cluster(1)");
-  has(translate_ptx("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "mbarrier_arrive(");
+  has(translate_ptx("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];"), "Passes::to_cluster)");
+  has(translate_ptx("mbarrier.arrive.shared::cluster.b64 _, [%0];"), "Passes::to_cluster)");
+  has(translate_ptx("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];"), "Passes::to_block)");
+  has(translate_ptx("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];"), "Passes::nothing)");
+  has(translate_ptx("mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %0, [%1], %2;"), "(), false)");
+  has(translate_ptx("mbarrier.try_wait.parity.shared::cta.b64 %0, [%1], %2;"), "(), true)");
+  has(translate_ptx("fence.mbarrier_init.release.cluster;"), "fence_mbarrier_init()");
   has(translate_ptx("ld.shared::cluster.f32 %0, [%1];"), "*static_cast<float*>(::klab_shared_pointer(");
   has(translate_ptx("atom.shared::cluster.add.u32 %0, [%1], %2;"), "atomicAdd(");
   has(translate_ptx(
@@ -386,7 +400,7 @@ TEST(Ptx, TranslatesClustersAndTheirMemory) {
   has(translate_ptx(
           "cp.reduce.async.bulk.tensor.2d.global.shared::cta.max.tile.bulk_group [%0, {%1, %2}], [%3];"),
       "tensor_reduce(::klab::simt::BulkReduce::max, ");
-  has(translate_ptx("red.global.add.noftz.bf16x2 [%0], %1;"), "atomic_bfloat162(static_cast<unsigned*>(");
+  has(translate_ptx("red.global.add.noftz.bf16x2 [%0], %1;"), "add_pair(static_cast<unsigned*>(");
   has(translate_ptx("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};"),
       "add_halves(reinterpret_cast<void*>(");
   has(translate_ptx("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;"),

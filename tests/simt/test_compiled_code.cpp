@@ -3,6 +3,7 @@
 // ctest: sanitized
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -56,8 +57,48 @@ TEST(CompiledCode, WidthsAndNumbersByLine) {
   EXPECT_TRUE(halves->constant);
   EXPECT_EQ(halves->widths[1], 1);
   int atomics = 0;
-  for (const CompiledAccess& a : k.accesses) atomics += a.atomic;
+  for (const CompiledAccess& a : k.accesses) {
+    atomics += a.atomic;
+    EXPECT_EQ(a.atomics, a.atomic ? kReduction : 0);
+  }
   EXPECT_EQ(atomics, 1);
+}
+
+TEST(CompiledCode, ReadsCopiesProductsAndBarriersOfHopper) {
+  const CompiledCode code = read_disassembly(
+      kernel("_Z1kPf", at(3) + run("SYNCS.EXCH.64 URZ, [UR7], UR4") + run("FENCE.VIEW.ASYNC.S") + at(4) +
+                           run("UTMALDG.2D [UR8], [UR4], desc[URZ]") +
+                           run("@P0 UTMALDG.2D [UR16], [UR4], desc[URZ]") +
+                           run("UBLKCP.S.G [UR6], [UR4], UR8") + at(5) + run("UBLKCP.G.S [UR4], [UR6], UR8") +
+                           run("UTMASTG.2D [UR8], [UR4]") + at(6) + run("UTMAREDG.2D.ADD [UR8], [UR4]") +
+                           at(7) + run("HGMMA.64x128x16.F32 R24, gdesc[UR8], !UPT") +
+                           run("HGMMA.64x128x16.F32 R24, gdesc[UR12], R24") +
+                           run("REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R4") + at(8) +
+                           run("ATOM.E.ADD.F16x2.RN.STRONG.GPU P0, RZ, desc[UR6][R6.64], R17")),
+      "a");
+  const CompiledKernel& k = code.kernels.at(0);
+  const auto unit = [&](int line, const std::string& name) {
+    const auto at = std::ranges::find_if(
+        k.units, [&](const CompiledUnit& u) { return u.line == line && u.name == name; });
+    return at == k.units.end() ? 0 : at->instructions;
+  };
+  EXPECT_EQ(unit(3, "SYNCS.EXCH.64"), 1);
+  EXPECT_EQ(unit(3, "FENCE.VIEW.ASYNC.S"), 1);
+  EXPECT_EQ(unit(4, "UTMALDG.2D"), 2);
+  EXPECT_EQ(unit(7, "HGMMA.64x128x16.F32"), 2);
+  EXPECT_EQ(k.units.size(), 8U);
+  const auto engine = [&](int line, bool write, bool atomic) {
+    return std::ranges::count_if(k.accesses, [&](const CompiledAccess& a) {
+      return a.engine && a.line == line && a.write == write && a.atomic == atomic;
+    });
+  };
+  EXPECT_EQ(engine(4, false, false), 1);
+  EXPECT_EQ(engine(5, true, false), 1);
+  EXPECT_EQ(engine(6, true, true), 1);
+  for (const CompiledAccess& a : k.accesses)
+    if (a.atomic && !a.engine && a.space == Space::global) {
+      EXPECT_EQ(a.atomics, a.line == 7 ? kReduction : kAtomicResult);
+    }
 }
 
 TEST(CompiledCode, LoopsAreBranchesBack) {

@@ -60,6 +60,7 @@ void add(Numbers& n, const simt::Site& s) {
   n["conflicts"] += c.conflicts();
   n["collisions"] += c.collisions;
   n["merged"] += s.merged();
+  n["returns"] += s.returns;
 }
 
 struct Counting {

@@ -134,6 +134,18 @@ for run in ("naive", "tile", "padded", "product", "tiled", "waits", "ahead"):
         first = rows(run, name)[0]
         same = [l for l in j["lines"] if l["line"] == int(first["line"]) and l["access"] == first["access"] and str(l["bytes_a_lane"]) == first["bytes"]]
         assert len(same) == 1 and same[0]["bank_conflicts"] == int(first["bank_conflicts"]), name
+# Lanes against addresses: every request of the line at every lane, and the naive store's lanes a row apart.
+for run in ("naive", "tile"):
+    j = json.load(open(os.path.join(work, run + ".json"), encoding="utf-8"))
+    pictures = named(run, "addresses_line_*")
+    assert len(pictures) == len(j["lines"]), pictures
+    for name in pictures:
+        places = rows(run, name)
+        (same,) = [l for l in j["lines"] if l["line"] == int(places[0]["line"]) and l["access"] == places[0]["access"]]
+        for lane in range(32):
+            assert sum(int(r["times"]) for r in places if int(r["lane"]) == lane) == same["requests"], (name, lane)
+(store,) = named("naive", "addresses_line_*_store")
+assert {int(r["offset"]) - 256 * int(r["lane"]) for r in rows("naive", store)} == {0}
 # A store of the naive transposition sends each sector eight times; through a tile once.
 assert set(number("naive", "heat_out", "writes")) == {8} and set(number("naive", "heat_in", "reads")) == {1}
 assert set(number("tile", "heat_out", "writes")) == {1}
@@ -187,6 +199,19 @@ code 0 "$klab" trace transpose.cuda.02 --shape 64,64 --pictures "$work/tile" --h
 has "$work/out" "Pictures in"
 has "$work/out" "banks_line_"
 [[ $(grep -o '<svg ' "$work/page.html" | wc -l) -ge 4 ]] || fail "no pictures in the page"
+python3 - "$work" <<'P' || fail "the steps of a warp in the page"
+import json, re, sys
+page = open(sys.argv[1] + "/page.html", encoding="utf-8").read()
+data = json.loads(re.search(r'id="stepdata" type="application/json">(.*?)</script>', page, re.S)[1])
+(kernel,) = data["kernels"]
+assert [w["n"] for w in kernel["warps"]] == list(range(min(8, len(kernel["warps"])))) and kernel["kernel"].endswith(", block 0")
+steps = kernel["warps"][1]["steps"]
+load = next(s for s in steps if s["k"].startswith("load"))
+assert load["a"] == "in" and load["m"] == 2**32 - 1 and load["o"] == list(range(load["o"][0], load["o"][0] + 128, 4)), load
+column = next(s for s in steps if s["k"].startswith("shared load"))
+assert column["a"] == "" and {b - a for a, b in zip(column["o"], column["o"][1:])} == {128}, column
+assert "[" in data["sources"][column["s"]] and any(s["k"].startswith("meets all warps") for s in steps)
+P
 ls "$work/tile" | grep -v -E '^[a-zA-Z0-9_]+\.(svg|csv)$' && fail "a temporary file is left"
 refused() { local text=$1; shift; code 2 "$@"; has "$work/err" "$text"; [[ $(wc -l <"$work/err") == 1 ]] || fail "not one line: $*"; }
 refused "klab trace is for CUDA variants" "$klab" trace transpose.cpu.01_naive --pictures "$work/none"

@@ -304,6 +304,7 @@ int run(Options o) {
   if (recording) recording->finish();
   view.run.no_compiled = machine.why;
   view.local = local_memory_of(machine.code, view.run.launches);
+  view.units = unit_instructions_of(machine.code, view.run.launches);
   view.bound = !o.on.empty();
   if (view.run.findings.empty() && view.run.error.empty()) view.hints = hints_of(op, view.run);
   kernel_resources(&view.no_resources);
@@ -315,7 +316,8 @@ int run(Options o) {
   if (!o.counters.empty()) return compare(o, op, variant, view.run);
   const Drawn d = recording ? drawn(op, view.run, *recording) : Drawn{};
   view.pictures = recording
-                      ? pictures_html(d.pictures, d.left_out)
+                      ? pictures_html(d.pictures, d.left_out) +
+                            stepper_html({.op = &op, .run = &view.run, .recording = &*recording})
                       : fmt::format("<p class=\"note\">No pictures: {}.</p>\n", escaped(why_no_pictures));
   if (!o.pictures.empty()) write_pictures(d.pictures, o.pictures);
   if (!o.perfetto.empty())

@@ -316,6 +316,26 @@ __global__ void atomics(float* y) {
   atomicAdd(y + 8 * threadIdx.x, 1.0F);                       // COUNTS requests=1 sectors=32 collisions=0
   if (threadIdx.x < 3) atomicAdd(y + threadIdx.x / 2, 1.0F);  // COUNTS requests=1 sectors=2 collisions=1
 }
+// What returns nothing that is used is a reduction on a GPU: RED, not ATOM.
+__device__ int ticket(int* p) { return atomicAdd(p, 1); }
+__global__ void used_results(int* x, float* y, unsigned* z, float2* pair) {
+  const unsigned t = threadIdx.x;
+  atomicAdd(x + t, 1);                                        // COUNTS requests=1 returns=0
+  const int unused = atomicAdd(x + t, 2);                     // COUNTS requests=1 returns=0
+  const int old = atomicAdd(x + t, 3);                        // COUNTS requests=1 returns=1
+  if (atomicMax(z + t, 7U) == 0) z[32 + t] = 1;               // COUNTS requests=2 lanes=64
+  atomicOr(z + t, 8U);                                        // COUNTS requests=1 returns=0
+  atomicExch(z + t, 9U);                                      // COUNTS requests=1 returns=1
+  atomicCAS(z + t, 9U, 1U);                                   // COUNTS requests=1 returns=1
+  atomicAdd(y + t, 1.0F);                                     // COUNTS requests=1 returns=0
+  const float before = atomicAdd(y + t, 1.0F);                // COUNTS requests=1 returns=1
+  atomicAdd(pair + t, make_float2(1, 2));                     // COUNTS requests=1 returns=0
+  const float2 two = atomicAdd(pair + t, make_float2(1, 2));  // COUNTS requests=1 returns=1
+  for (int k = 0; k < 2; ++k) atomicAdd(x + t, k);            // COUNTS requests=2 returns=0
+  x[64 + t] = ticket(x + 32 + t) + old;
+  y[32 + t] = before + two.y;
+  (void)unused;
+}
 // Pairs and fours are one request each.
 __global__ void wide_atomics(float* y) {
   auto* pairs = reinterpret_cast<float2*>(y);
@@ -344,6 +364,14 @@ KLAB_RUN(wide_atomics) {
   const cuda::Scratch y(256 * 4);
   cuda::fill_zero(y.as<float>(), 256 * 4);
   cuda::launch(wide_atomics, 1, 32, 0, y.as<float>());
+}
+KLAB_RUN(used_results) {
+  const cuda::Scratch x(96 * 4), y(64 * 4), z(64 * 4), pair(32 * 8);
+  cuda::fill_zero(x.as<int>(), 96 * 4);
+  cuda::fill_zero(y.as<float>(), 64 * 4);
+  cuda::fill_zero(z.as<unsigned>(), 64 * 4);
+  cuda::fill_zero(pair.as<float2>(), 32 * 8);
+  cuda::launch(used_results, 1, 32, 0, x.as<int>(), y.as<float>(), z.as<unsigned>(), pair.as<float2>());
 }
 KLAB_RUN(atomics) {
   const cuda::Scratch y(256 * 4);

@@ -45,7 +45,7 @@ KLAB_SIMT_INLINE void cp_async_bulk_commit_group() { klab::simt::bulk_commit(); 
 template <int left>
 KLAB_SIMT_INLINE void cp_async_bulk_wait_group_read() {
   static_assert(left <= 63, "cp_async_bulk_wait_group_read waits for at most 63 groups");
-  klab::simt::bulk_wait(left);
+  klab::simt::bulk_wait(left, true);
 }
 
 }  // namespace experimental

@@ -172,10 +172,14 @@ KLAB_SIMT_INLINE float rsqrt(float x) { return rsqrtf(x); }
 
 // Atomics that wrap around, atomics with a scope, and 16-bit atomics.
 KLAB_SIMT_INLINE unsigned atomicInc(unsigned* p, unsigned limit) {
-  return klab::simt::atomic_u32(klab::simt::Atomic::increment, p, limit, 0);
+  const unsigned old = klab::simt::atomic_u32(klab::simt::Atomic::increment, p, limit, 0);
+  klab::simt::atomic_called();
+  return klab::simt::if_used(old);
 }
 KLAB_SIMT_INLINE unsigned atomicDec(unsigned* p, unsigned limit) {
-  return klab::simt::atomic_u32(klab::simt::Atomic::decrement, p, limit, 0);
+  const unsigned old = klab::simt::atomic_u32(klab::simt::Atomic::decrement, p, limit, 0);
+  klab::simt::atomic_called();
+  return klab::simt::if_used(old);
 }
 #define KLAB_CUDA_SCOPED(function, scope)               \
   template <class P, class... T>                        \

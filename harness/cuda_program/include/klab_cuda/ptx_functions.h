@@ -69,25 +69,35 @@ KLAB_SIMT_INLINE void mbarrier_init(uint64_t* barrier, uint32_t count, KLAB_SIMT
 KLAB_SIMT_INLINE uint64_t mbarrier_arrive(uint64_t* barrier, uint32_t count = 1, KLAB_SIMT_HERE) {
   return klab::simt::mbarrier_arrive(barrier, count, klab::simt::Arrival::plain, 0, file, line);
 }
+/// To whom an arrival with that order and scope passes accesses on.
+template <int sem, int scope>
+inline constexpr klab::simt::Passes passes_of =
+    std::is_same_v<sem_t<sem>, sem_relaxed_t>     ? klab::simt::Passes::nothing
+    : std::is_same_v<scope_t<scope>, scope_cta_t> ? klab::simt::Passes::to_block
+                                                  : klab::simt::Passes::to_cluster;
 template <int sem, int scope>
 KLAB_SIMT_INLINE uint64_t mbarrier_arrive(sem_t<sem>, scope_t<scope>, space_shared_t, uint64_t* barrier,
                                           uint32_t count = 1, KLAB_SIMT_HERE) {
-  return mbarrier_arrive(barrier, count, file, line);
+  return klab::simt::mbarrier_arrive(barrier, count, klab::simt::Arrival::plain, 0, file, line,
+                                     passes_of<sem, scope>);
 }
 template <int sem, int scope>
 KLAB_SIMT_INLINE void mbarrier_arrive(sem_t<sem>, scope_t<scope>, space_cluster_t, uint64_t* barrier,
                                       uint32_t count = 1, KLAB_SIMT_HERE) {
-  mbarrier_arrive(barrier, count, file, line);
+  klab::simt::mbarrier_arrive(barrier, count, klab::simt::Arrival::plain, 0, file, line,
+                              passes_of<sem, scope>);
 }
 template <int sem, int scope>
 KLAB_SIMT_INLINE uint64_t mbarrier_arrive_expect_tx(sem_t<sem>, scope_t<scope>, space_shared_t,
                                                     uint64_t* barrier, uint32_t bytes, KLAB_SIMT_HERE) {
-  return klab::simt::mbarrier_arrive(barrier, 1, klab::simt::Arrival::expect, bytes, file, line);
+  return klab::simt::mbarrier_arrive(barrier, 1, klab::simt::Arrival::expect, bytes, file, line,
+                                     passes_of<sem, scope>);
 }
 template <int sem, int scope>
 KLAB_SIMT_INLINE void mbarrier_arrive_expect_tx(sem_t<sem>, scope_t<scope>, space_cluster_t,
                                                 uint64_t* barrier, uint32_t bytes, KLAB_SIMT_HERE) {
-  klab::simt::mbarrier_arrive(barrier, 1, klab::simt::Arrival::expect, bytes, file, line);
+  klab::simt::mbarrier_arrive(barrier, 1, klab::simt::Arrival::expect, bytes, file, line,
+                              passes_of<sem, scope>);
 }
 template <int sem, int scope, class Space>
 KLAB_SIMT_INLINE void mbarrier_expect_tx(sem_t<sem>, scope_t<scope>, Space, uint64_t* barrier, uint32_t bytes,
@@ -105,25 +115,25 @@ KLAB_SIMT_INLINE void cp_async_mbarrier_arrive(uint64_t* barrier, KLAB_SIMT_HERE
 KLAB_SIMT_INLINE void cp_async_mbarrier_arrive_noinc(uint64_t* barrier, KLAB_SIMT_HERE) {
   klab::simt::mbarrier_follows_copies(barrier, true, file, line);
 }
-#define KLAB_PTX_WAIT(name, function, Type)                                                    \
-  KLAB_SIMT_INLINE bool name(uint64_t* barrier, const Type& phase, KLAB_SIMT_HERE) {           \
-    return klab::simt::function(barrier, phase, file, line);                                   \
-  }                                                                                            \
-  template <int sem, int scope>                                                                \
-  KLAB_SIMT_INLINE bool name(sem_t<sem>, scope_t<scope>, uint64_t* barrier, const Type& phase, \
-                             KLAB_SIMT_HERE) {                                                 \
-    return klab::simt::function(barrier, phase, file, line);                                   \
+#define KLAB_PTX_WAIT(name, function, Type)                                                              \
+  KLAB_SIMT_INLINE bool name(uint64_t* barrier, const Type& phase, KLAB_SIMT_HERE) {                     \
+    return klab::simt::function(barrier, phase, file, line);                                             \
+  }                                                                                                      \
+  template <int sem, int scope>                                                                          \
+  KLAB_SIMT_INLINE bool name(sem_t<sem>, scope_t<scope>, uint64_t* barrier, const Type& phase,           \
+                             KLAB_SIMT_HERE) {                                                           \
+    return klab::simt::function(barrier, phase, file, line, !std::is_same_v<sem_t<sem>, sem_relaxed_t>); \
   }
 /// The same with a limit of the time to wait, which has no effect.
-#define KLAB_PTX_TRY_WAIT(name, function, Type)                                                       \
-  KLAB_PTX_WAIT(name, function, Type)                                                                 \
-  KLAB_SIMT_INLINE bool name(uint64_t* barrier, const Type& phase, const uint32_t&, KLAB_SIMT_HERE) { \
-    return klab::simt::function(barrier, phase, file, line);                                          \
-  }                                                                                                   \
-  template <int sem, int scope>                                                                       \
-  KLAB_SIMT_INLINE bool name(sem_t<sem>, scope_t<scope>, uint64_t* barrier, const Type& phase,        \
-                             const uint32_t&, KLAB_SIMT_HERE) {                                       \
-    return klab::simt::function(barrier, phase, file, line);                                          \
+#define KLAB_PTX_TRY_WAIT(name, function, Type)                                                          \
+  KLAB_PTX_WAIT(name, function, Type)                                                                    \
+  KLAB_SIMT_INLINE bool name(uint64_t* barrier, const Type& phase, const uint32_t&, KLAB_SIMT_HERE) {    \
+    return klab::simt::function(barrier, phase, file, line);                                             \
+  }                                                                                                      \
+  template <int sem, int scope>                                                                          \
+  KLAB_SIMT_INLINE bool name(sem_t<sem>, scope_t<scope>, uint64_t* barrier, const Type& phase,           \
+                             const uint32_t&, KLAB_SIMT_HERE) {                                          \
+    return klab::simt::function(barrier, phase, file, line, !std::is_same_v<sem_t<sem>, sem_relaxed_t>); \
   }
 KLAB_PTX_WAIT(mbarrier_test_wait, mbarrier_wait, uint64_t)
 KLAB_PTX_WAIT(mbarrier_test_wait_parity, mbarrier_wait_parity, uint32_t)
@@ -213,7 +223,7 @@ KLAB_SIMT_INLINE void cp_async_bulk_wait_group(n32_t<n>) {
 }
 template <int n>
 KLAB_SIMT_INLINE void cp_async_bulk_wait_group_read(n32_t<n>) {
-  klab::simt::bulk_wait(n);
+  klab::simt::bulk_wait(n, true);
 }
 
 // Fences.
@@ -223,7 +233,9 @@ template <class Space>
 KLAB_SIMT_INLINE void fence_proxy_async(Space) {
   klab::simt::fence_proxy();
 }
-KLAB_SIMT_INLINE void fence_mbarrier_init(sem_release_t, scope_cluster_t) {}
+KLAB_SIMT_INLINE void fence_mbarrier_init(sem_release_t, scope_cluster_t) {
+  klab::simt::fence_mbarrier_init();
+}
 KLAB_SIMT_INLINE void fence_proxy_alias() {}
 /// fence.proxy.async::generic.acquire and .release .sync_restrict
 KLAB_SIMT_INLINE void fence_proxy_async_generic_sync_restrict(sem_acquire_t, space_cluster_t,
