@@ -19,6 +19,12 @@ psnr() { grep -m 1 '"psnr"' "$1" | grep -o '[0-9.]*'; }
 [[ $(echo "$(psnr again.json) > $(psnr begin.json)" | bc -l 2>/dev/null || awk "BEGIN{print ($(psnr again.json) > $(psnr begin.json))}") == 1 ]] ||
   fail "what was learned is lost in the file"
 
+# By CUDA rungs, on the host executor.
+"$klab" splat built-in --downscale 32 --plan naive --initial 40 --degree 1 --steps 2 --backend simt --out simt.ply >simt.txt 2>&1 ||
+  { cat simt.txt; fail "does not run on the executor"; }
+grep -q '^trained   2 steps' simt.txt || { cat simt.txt; fail "does not say what was trained on the executor"; }
+grep -q ply <<<"$(head -c 3 simt.ply)" || fail "writes no .ply on the executor"
+
 refused() {  # words of the message, then the command
   local words=$1 code=0
   shift

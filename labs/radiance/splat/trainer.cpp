@@ -29,10 +29,10 @@ double extent_of(const std::vector<View>& views) {
 }  // namespace
 
 SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
-                           std::optional<GaussianSet> start)
+                           std::optional<GaussianSet> start, const Backend& backend)
     : scene_(scene),
       options_(options),
-      painter_(std::move(plan)),
+      painter_(std::move(plan), backend),
       seed_(seed),
       black_(!scene.has_alpha()),
       extent_(extent_of(scene.train)),
