@@ -40,4 +40,11 @@ refused 'nowhere' "${splat[@]}" --out nowhere/at/all.ply
 refused 'number from' "${splat[@]}" --seconds nan
 limited() { (ulimit -v 8000000 && "${splat[@]}" --most 100000000); }
 refused 'memory' limited
+# A file that is larger than the memory is refused before it is read. It takes no room on the disk.
+large() {
+  { head -c 2000 first.ply | sed '/^end_header/q' | sed 's/^element vertex .*/element vertex 8000000/'; } >large.ply
+  truncate -s 2000000000 large.ply
+  (ulimit -v 4000000 && "${splat[@]}" --start large.ply)
+}
+refused 'reading large.ply needs about 6.00 GB' large
 echo passed
