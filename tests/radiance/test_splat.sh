@@ -19,6 +19,11 @@ psnr() { grep -m 1 '"psnr"' "$1" | grep -o '[0-9.]*'; }
 [[ $(echo "$(psnr again.json) > $(psnr begin.json)" | bc -l 2>/dev/null || awk "BEGIN{print ($(psnr again.json) > $(psnr begin.json))}") == 1 ]] ||
   fail "what was learned is lost in the file"
 
+# Relocation fills its budget, from a start that has fewer.
+"$klab" splat built-in --downscale 16 --plan last --initial 100 --degree 0 --steps 1500 --relocate --budget 130 --json >relocated.json ||
+  fail "--relocate does not run"
+[[ $(grep -m 1 '"gaussians"' relocated.json | grep -o '[0-9]*') == 130 ]] || { cat relocated.json; fail "--relocate does not reach its budget"; }
+
 # By CUDA rungs, on the host executor.
 "$klab" splat built-in --downscale 32 --plan naive --initial 40 --degree 1 --steps 2 --backend simt --out simt.ply >simt.txt 2>&1 ||
   { cat simt.txt; fail "does not run on the executor"; }

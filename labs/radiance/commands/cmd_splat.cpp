@@ -177,6 +177,10 @@ int splat(Values& v) {
     fmt::print("start     {}\n", begins);
   }
   if (start) v.splat.degree = start->degree;
+  if (v.splat.density.relocate) {
+    if (v.splat.density.budget == 0) v.splat.density.budget = v.splat.density.most;
+    v.splat.density_until = 25.0 / 30;  // of the paper's steps
+  }
   v.splat.density.most =
       std::max({v.splat.density.most, v.splat.density.budget, start ? start->n : v.splat.initial});
   const Image& first = scene.train.front().image;
@@ -252,6 +256,10 @@ std::function<int()> setup(CLI::App& app) {
   add_number(app, "--most", v->splat.density.most, Range{1, 1e8}, "Gaussians at most (default 100000)");
   add_number(app, "--budget", v->splat.density.budget, Range{0, 1e8},
              "grow to this number and choose by gradient alone (default: by a threshold)");
+  app.add_flag(
+      "--relocate", v->splat.density.relocate,
+      "move transparent Gaussians to opaque ones up to --budget (default: --most), with noise, in place "
+      "of choosing by gradient");
   add_number(app, "--degree", v->splat.degree, Range{0, 3}, "of the spherical harmonics (default 2)");
   add_number(app, "--ssim", v->splat.ssim, Range{0, 1}, "weight of structural similarity (default 0.2)");
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "shrink all pictures first");
