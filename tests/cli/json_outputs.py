@@ -170,6 +170,11 @@ def trials():
     run("regress", "--trials", 1, "--loads", 0, "--planted", 35, "--sessions", 4, "--rounds", 12, "--size", "L1", "--out", "gate.json",
         "vector_add")
     file_case("gate_trials", "gate.json")
+    with open("coarse.json", "w", encoding="utf-8") as file:
+        json.dump({"first_grid": 8, "grid": 16, "batch_samples": 1024}, file)
+    case("quality_verdict", [0], "regress", "--quality", "built-in", "--field", "voxels", "--config", "coarse.json", "--downscale", 25,
+         "--steps", 8, "--seeds", 4, "--threads", 1, "--base", klab, "--out", "pool.json", "--json")
+    file_case("quality", "pool.json")
 
 
 def labs():
@@ -216,7 +221,8 @@ def labs():
 PARTS = {"quick": quick, "harness": harness, "trials": trials, "labs": labs}
 WRITERS = {  # the part whose cases write a schema
     "list": "quick", "check": "quick", "changes": "quick", "trace": "quick", "trace_counters": "quick", "mutants": "harness",
-    "bench": "harness", "step": "harness", "trace_program": "harness", "doctor": "harness", "gate_trials": "trials", "scene": "labs",
+    "bench": "harness", "step": "harness", "trace_program": "harness", "doctor": "harness", "gate_trials": "trials", "quality": "trials", "quality_verdict": "trials",
+    "scene": "labs",
     "training": "labs", "evaluation": "labs", "realtime": "labs", "splat": "labs", "compression": "labs", "image": "labs", "experiments": "labs", "claims": "labs",
     "classifier": "labs", "predictions": "labs", "prediction": "labs", "classifier_evaluation": "labs",
 }

@@ -51,6 +51,16 @@ try 2 '3 rounds a variant' compare rows.csv rows.csv
 try 2 'none.csv' compare none.csv rows.csv
 try 2 'nothing' regress --against nothing
 try 2 'none: is no program' regress --base none
+try 2 'against what' regress --quality built-in --steps 4
+try 2 'how long is a training' regress --quality built-in --against none.json
+try 2 'give one length' regress --quality built-in --steps 4 --seconds 4 --against none.json
+try 2 'none.json' regress --quality built-in --steps 4 --against none.json
+try 2 "recorded pool of trainings" regress --quality built-in --steps 4 --against nothing_like_it
+try 2 'leave one out' regress --quality built-in --steps 4 --against none.json --base none
+try 2 'name it with --against' regress --quality built-in --power
+try 2 'give --quality SCENE' regress --margin 0.1
+try 2 'kept as .json' regress --quality built-in --steps 4 --against none.json --out pool.csv
+try 2 'names what is timed' regress matmul --quality built-in --steps 4 --against none.json
 # The sanitized klab has no CUDA variants, and CPU variants in turns take minutes.
 try 2 "no backend is called 'cuda'" regress vector_add --backend cuda --base "$klab"
 try 0 '' report rows.csv -o report.html

@@ -51,12 +51,23 @@ for field in hash frequency voxels gaussians; do
   grep -q '"steps": 36' $field/result.json || fail "$field: not 36 steps after the resumption"
 done
 
+# Fields whose arrays stay in the host's memory train and draw with CUDA rungs, too, and resume on another backend.
+echo '{"width": 16, "depth": 3, "skip": 2, "octaves": 4, "rays": 16, "coarse": 8, "fine": 8, "chunk": 256}' >small_frequency.json
+echo '{"initial": 60, "most": 100}' >small_gaussians.json
+for field in frequency gaussians; do
+  "$klab" train built-in --downscale 32 --field $field --config small_$field.json --steps 2 --out simt_$field --plan naive --backend simt \
+    --score 1 >$field.txt 2>&1 || { cat $field.txt; fail "train --field $field --backend simt"; }
+  grep -q '^PSNR' $field.txt || { cat $field.txt; fail "--field $field --backend simt has no score"; }
+  grep -q '"counts"' simt_$field/result.json || fail "result.json of $field on the executor has no counts"
+  "$klab" train --resume simt_$field --steps 3 --no-eval >$field.txt 2>&1 || { cat $field.txt; fail "--resume of $field on the processor"; }
+  grep -q '^resumed   at step 2' $field.txt || { cat $field.txt; fail "$field did not resume on the processor"; }
+done
+
 # A refused run writes nothing.
 refused 'hash, frequency, voxels, gaussians' "$klab" train built-in --field voxel --out none
 refused '"finest_resolution".*--field hash, and this is voxels' "$klab" train built-in --field voxels --config hash.json --out none
 refused '"first_grid".*--field voxels' "$klab" train built-in --config voxels.json --out none
 refused 'contradicts that run, which has the field voxels' "$klab" train --resume voxels --field hash --steps 40
-refused 'trained on the processor only' "$klab" train built-in --field gaussians --backend simt --out none
 refused 'voxel' "$klab" compare-fields built-in --fields hash,voxel --out none
 echo '{"grid": 48}' >odd.json
 refused 'powers of two' "$klab" train built-in --field voxels --config odd.json --out none

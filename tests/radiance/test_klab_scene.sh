@@ -50,6 +50,10 @@ refused() {  # words of the message, then the command
 }
 refused 'has no points to begin with' "$klab" splat built-in --downscale 16 --steps 1 --start points
 refused 'no such folder' "$klab" scene nowhere
+refused 'is a scene of files already' "$klab" scene set --save copy
+"$klab" scene built-in --downscale 16 --save saved >saved.txt || { cat saved.txt; fail "does not save the built-in scene"; }
+"$klab" scene saved >again.txt || { cat again.txt; fail "the saved scene is not read"; }
+grep -Eq '72 for training, 12 for' again.txt || { cat again.txt; fail "the saved scene has other views"; }
 refused 'nowhere' "$klab" scene built-in --downscale 16 --out nowhere/a.png
 sed -i 's/SIMPLE_RADIAL/FOV/' set/sparse/0/cameras.txt
 refused "camera model 'FOV' (known are SIMPLE_PINHOLE" "$klab" scene set

@@ -63,7 +63,6 @@ refused '--precision int9: there are f32, bf16, f16 and int8' eval hash built-in
 refused '--precision int4: there are' render hash --precision int4
 touch splats.ply
 refused '--precision int8: pictures of gaussians have f32 only' render splats.ply --precision int8
-refused 'frequency field are made on the processor only' render frequency --precision int8 --backend simt
 head -c 3000 int8.safetensors >cut.safetensors
 refused 'cut.safetensors: is cut short' eval cut.safetensors built-in
 sed 's/hash-nerf 1/lenet-300 1/' int8.safetensors >other.safetensors

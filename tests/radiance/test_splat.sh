@@ -19,6 +19,17 @@ psnr() { grep -m 1 '"psnr"' "$1" | grep -o '[0-9.]*'; }
 [[ $(echo "$(psnr again.json) > $(psnr begin.json)" | bc -l 2>/dev/null || awk "BEGIN{print ($(psnr again.json) > $(psnr begin.json))}") == 1 ]] ||
   fail "what was learned is lost in the file"
 
+# Relocation fills its budget, from a start that has fewer.
+"$klab" splat built-in --downscale 16 --plan last --initial 100 --degree 0 --steps 1500 --relocate --budget 130 --json >relocated.json ||
+  fail "--relocate does not run"
+[[ $(grep -m 1 '"gaussians"' relocated.json | grep -o '[0-9]*') == 130 ]] || { cat relocated.json; fail "--relocate does not reach its budget"; }
+
+# By CUDA rungs, on the host executor.
+"$klab" splat built-in --downscale 32 --plan naive --initial 40 --degree 1 --steps 2 --backend simt --out simt.ply >simt.txt 2>&1 ||
+  { cat simt.txt; fail "does not run on the executor"; }
+grep -q '^trained   2 steps' simt.txt || { cat simt.txt; fail "does not say what was trained on the executor"; }
+grep -q ply <<<"$(head -c 3 simt.ply)" || fail "writes no .ply on the executor"
+
 refused() {  # words of the message, then the command
   local words=$1 code=0
   shift
@@ -34,4 +45,11 @@ refused 'nowhere' "${splat[@]}" --out nowhere/at/all.ply
 refused 'number from' "${splat[@]}" --seconds nan
 limited() { (ulimit -v 8000000 && "${splat[@]}" --most 100000000); }
 refused 'memory' limited
+# A file that is larger than the memory is refused before it is read. It takes no room on the disk.
+large() {
+  { head -c 2000 first.ply | sed '/^end_header/q' | sed 's/^element vertex .*/element vertex 8000000/'; } >large.ply
+  truncate -s 2000000000 large.ply
+  (ulimit -v 4000000 && "${splat[@]}" --start large.ply)
+}
+refused 'reading large.ply needs about 6.00 GB' large
 echo passed

@@ -14,6 +14,7 @@
 #include "harness/cli/json_option.h"
 #include "harness/cli/ladder_text.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/quality_gate.h"
 #include "harness/cli/recorded.h"
 #include "harness/compare/looks.h"
 #include "harness/core/names.h"
@@ -34,6 +35,7 @@ struct Options {
   std::string out;
   GateTrials trials{.trials = 0};
   JudgeOptions judge;
+  QualityGateOptions quality;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -271,7 +273,35 @@ Regression regression_of(const Options& o) {
   return {o, std::move(base), std::move(only)};
 }
 
+/// Judges trainings in place of times.
+int run_quality(const Options& o) {
+  if (!o.what.empty())
+    throw std::invalid_argument("--quality trains a scene, and " + o.what.front() +
+                                " names what is timed: leave one out");
+  if (!o.judge.junit.empty()) throw std::invalid_argument("--junit: is for times; use --json with --quality");
+  QualityGateOptions q = o.quality;
+  q.task.backend = o.backend.empty() ? "cpu" : o.backend;
+  q.against = o.against;
+  q.base = o.base;
+  q.out = o.out;
+  q.trials = o.trials.trials;
+  q.strict = o.judge.strict;
+  q.json = o.judge.json;
+  q.markdown = o.judge.markdown;
+  return run_quality_gate(q);
+}
+
+/// Refuses options that are for --quality only, where that is not given.
+void require_quality(const CLI::App& app, const Options& o) {
+  if (!o.quality.task.scene.empty()) return;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_group() == kQualityGroup && option->count() > 0)
+      throw std::invalid_argument(option->get_name() +
+                                  ": is for trainings; give --quality SCENE, or leave it out");
+}
+
 int run(Options o) {
+  if (!o.quality.task.scene.empty()) return run_quality(o);
   if (o.trials.trials > 0) return run_trials(o);
   if (!o.base.empty() && !o.against.empty())
     throw std::invalid_argument("--base and --against: a program or a recorded run; leave one out");
@@ -347,7 +377,14 @@ KLAB_COMMAND(
        add_number(app, "--rounds", o->trials.rounds, range::rounds,
                   "with --trials: rounds a session (default: 5)");
        add_judge_options(app, o->judge);
-       return [o] { return run(*o); };
+       add_json_file(app, "quality_verdict", "--quality SCENE --json");
+       add_quality_options(app, o->quality);
+       return [o, &app] {
+         // A gate of times stops after three minutes; one of trainings only where that is asked for.
+         if (app.count("--minutes") > 0) o->quality.minutes = o->minutes;
+         require_quality(app, *o);
+         return run(*o);
+       };
      }});
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/number_option.h"
 #include "harness/records/atomic_file.h"
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct Values {
-  std::string scene, out = "compare", plan;
+  std::string scene, out = "compare", plan, backend = "cpu";
   std::vector<std::string> fields;
   double seconds = 60;
   int downscale = 1, holdout = 8;
@@ -70,7 +71,8 @@ bool train_one(const Values& v, const std::string& field) {
   run.given = {"--field",     field,
                "--downscale", std::to_string(v.downscale),
                "--holdout",   std::to_string(v.holdout),
-               "--seed",      std::to_string(settings().seed)};
+               "--seed",      std::to_string(settings().seed),
+               "--backend",   v.backend};
   if (settings().threads > 0)
     run.given.insert(run.given.end(), {"--threads", std::to_string(settings().threads)});
   if (!v.plan.empty()) run.given.insert(run.given.end(), {"--plan", v.plan});
@@ -175,6 +177,7 @@ std::function<int()> setup(CLI::App& app) {
                  "folder for the runs and the comparison (default compare); what is there is kept");
   app.add_option("--plan", v->plan,
                  "rungs of the runs: fastest (default), naive, last or a plan's file, as of klab train");
+  add_backend(app, v->backend);
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink all pictures first");
   add_number(app, "--holdout", v->holdout, range::holdout,
              "in scenes without a test set every N-th view is for testing");

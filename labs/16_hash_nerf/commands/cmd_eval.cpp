@@ -62,7 +62,8 @@ int eval(Values& v) {
   const OnGpu on_a_gpu(v.backend == "cuda");
   if (loaded) require_picture_plan(v.plan, *loaded, where);
   v.reading.seed = settings().seed;
-  v.reading.pinhole = of_a_world;  // as klab splat, which writes such files, learns and scores them
+  // Gaussians learn from and are scored on pictures without the distortion of the lens, which a rasterizer cannot draw.
+  v.reading.pinhole = of_a_world || loaded->as_gaussians() != nullptr;
   if (words) v.reading.say = [](const std::string& text) { fmt::print("{}\n", text); };
   Scene scene = load_scene(v.scene, v.reading);
   ScoreScope scope = begin_scope(scene.test, score_seconds_from(v.score));

@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
@@ -12,13 +14,14 @@
 #include "harness/records/atomic_file.h"
 #include "harness/records/json_schema.h"
 #include "labs/radiance/run/reading.h"
+#include "labs/radiance/scene/save_scene.h"
 #include "labs/radiance/scene/scene_picture.h"
 
 namespace klab::scene_command {
 namespace {
 
 struct Values {
-  std::string scene, out;
+  std::string scene, out, save;
   SceneOptions reading;
   bool json = false, pictures = false;
 };
@@ -104,7 +107,17 @@ nlohmann::json to_json(const Scene& scene) {
   return out;
 }
 
+/// Writes the scene as a folder, for trainings that need the same scene with several seeds, and for other programs.
+void save_built_in(const Values& v) {
+  std::filesystem::create_directories(v.save);
+  save_scene(v.save, built_in_scene({.downscale = v.reading.downscale, .seed = settings().seed}));
+  if (!v.json) fmt::print("saved     {}\n", v.save);
+}
+
 int show(Values& v) {
+  if (!v.save.empty() && v.scene != "built-in")
+    throw std::invalid_argument("--save " + v.save + ": writes the built-in scene, and " + v.scene +
+                                " is a scene of files already; leave it out");
   if (!v.out.empty()) require_writable_file(v.out);
   v.reading.seed = settings().seed;
   v.reading.pictures = v.pictures ? SceneOptions::Pictures::decoded : SceneOptions::Pictures::none;
@@ -116,6 +129,7 @@ int show(Values& v) {
         with_schema("scene", to_json(scene)).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else
     print(scene);
+  if (!v.save.empty()) save_built_in(v);
   if (v.out.empty()) return exit_ok;
   const Image picture = scene_picture(scene);
   save_png(v.out, picture.width, picture.height, 4, picture.rgba);
@@ -127,6 +141,7 @@ std::function<int()> setup(CLI::App& app) {
   auto v = std::make_shared<Values>();
   app.add_option("scene", v->scene, "a scene's folder, a transforms JSON, or built-in")->required();
   app.add_option("--out", v->out, "a PNG of cameras, points and box");
+  app.add_option("--save", v->save, "write the built-in scene into this folder, in Blender's form");
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "as in training");
   add_number(app, "--holdout", v->reading.holdout, range::holdout, "as in training");
   app.add_flag("--pictures", v->pictures, "decode all pictures and masks too, and count what they leave out");

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
+#include "harness/program/carried_backend.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/json_schema.h"
@@ -22,6 +24,7 @@
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/start_points.h"
 #include "labs/radiance/splat/trainer.h"
+#include "labs/radiance/train/backends.h"
 
 namespace klab::splat_command {
 namespace {
@@ -29,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Values {
-  std::string scene, out, exported, start, pictures, plan = "best";
+  std::string scene, out, exported, start, pictures, plan = "best", backend = "cpu";
   SceneOptions reading;
   SplatOptions splat;
   double seconds = 60, save_every = 60;
@@ -46,6 +49,26 @@ void require_room(int64_t gaussians, int degree, int width, int height) {
   require_memory(gaussians * (5 * each + 300) + int64_t(width) * height * 80,
                  fmt::format("training {} Gaussians of degree {}", gaussians, degree),
                  "give --most or --degree a lower number");
+}
+
+/// Returns the bytes that a device holds at most at a time: those of the call with the largest tensors. Four tiles a Gaussian
+/// are more than scenes have.
+int64_t device_bytes(int64_t gaussians, int degree, const Image& picture) {
+  constexpr int64_t kTiles = 4, kOfAGaussian = 40;
+  return gaussians * (2 * GaussianSet::zeros(1, degree).bytes() + kTiles * 4 + 4 * kOfAGaussian) +
+         int64_t(picture.width) * picture.height * 40;
+}
+
+int64_t device_bytes(const SplatOptions& options, const Image& picture) {
+  return device_bytes(options.density.most, options.degree, picture);
+}
+
+/// Returns how many Gaussians the device has room for.
+int64_t device_fits(const Backend& device, const SplatOptions& options, const Image& picture) {
+  if (!device.available) return options.density.most;
+  const int64_t empty = device_bytes(0, options.degree, picture);
+  const int64_t each = device_bytes(1, options.degree, picture) - empty;
+  return std::max<int64_t>(0, (device.available() - empty) / each);
 }
 
 void save_picture(const std::string& folder, const View& view, const Picture& picture) {
@@ -83,6 +106,16 @@ std::optional<GaussianSet> start_of(const Values& v, Scene& scene, std::string& 
   return set;
 }
 
+/// Says which file holds what was learned when a training fails: the Gaussians are in the host's memory, whatever happened to
+/// a GPU.
+[[noreturn]] void fail_with_what_is_left(const Values& v, const SplatTrainer& trainer, const Scene& scene,
+                                         const std::string& why) {
+  if (v.out.empty() || trainer.steps_done() == 0) throw std::runtime_error(why);
+  save(v, trainer.set(), scene, trainer.black());
+  throw std::runtime_error(fmt::format("{}; {} holds the Gaussians after {} steps: continue with --start {}",
+                                       why, v.out, trainer.steps_done(), v.out));
+}
+
 /// Trains until the time is over, the steps are done, or a signal asks for an end. Returns the seconds that
 /// it took.
 double train(Values& v, SplatTrainer& trainer, const Scene& scene) {
@@ -93,7 +126,13 @@ double train(Values& v, SplatTrainer& trainer, const Scene& scene) {
     const double elapsed = since(begin);
     const double done = v.steps > 0 ? double(trainer.steps_done()) / double(v.steps) : elapsed / v.seconds;
     if (done >= 1) break;
-    trainer.step(done);
+    try {
+      trainer.step(done);
+    } catch (const NotFinite&) {
+      throw;  // what is left is not worth keeping
+    } catch (const std::runtime_error& e) {
+      fail_with_what_is_left(v, trainer, scene, e.what());
+    }
     step_took(since(begin) - elapsed);
     if (elapsed - shown > 1) {
       shown = elapsed;
@@ -138,18 +177,27 @@ int splat(Values& v) {
     fmt::print("start     {}\n", begins);
   }
   if (start) v.splat.degree = start->degree;
+  if (v.splat.density.relocate) {
+    if (v.splat.density.budget == 0) v.splat.density.budget = v.splat.density.most;
+    v.splat.density_until = 25.0 / 30;  // of the paper's steps
+  }
   v.splat.density.most =
       std::max({v.splat.density.most, v.splat.density.budget, start ? start->n : v.splat.initial});
   const Image& first = scene.train.front().image;
   require_room(v.splat.density.most, v.splat.degree, first.width, first.height);
   const auto calls =
       splat_training_calls(start ? start->n : v.splat.initial, v.splat.degree, first.width, first.height);
+  const BackendChoice place = backend_named(v.backend);
+  const Backend backend = carried_backend(place.backend);
+  klab::require_room(place.backend, device_bytes(v.splat, first), "training",
+                     fmt::format("lower --most or --budget; {} Gaussians would fit",
+                                 device_fits(place.backend, v.splat, first)));
   CallTimes times = times_here();
   if (v.default_plan) use_default_plan(times, "gaussians");
-  const Plan plan = Plan::named(v.plan, calls, times);
+  const Plan plan = Plan::named(v.plan, calls, times, place.ladder);
   if (!v.json) fmt::print("{}", plan.text());
   const StopSignals signals;
-  SplatTrainer trainer(scene, v.splat, plan, settings().seed, std::move(start));
+  SplatTrainer trainer(scene, v.splat, plan, settings().seed, std::move(start), backend);
   const double seconds = train(v, trainer, scene);
   save(v, trainer.set(), scene, trainer.black());
   const GaussianSet& set = trainer.set();
@@ -164,7 +212,7 @@ int splat(Values& v) {
                            {"bytes", set.bytes()},
                            {"ms_a_step", 1e3 * each}};
   if (!scene.test.empty()) {
-    Painter painter(plan);
+    Painter painter(plan, backend);
     const float level = trainer.black() ? 0.0F : 1.0F, background[3] = {level, level, level};
     const auto render = [&](const Camera& camera) {
       painter.draw(set, set.degree, camera, background);
@@ -208,6 +256,10 @@ std::function<int()> setup(CLI::App& app) {
   add_number(app, "--most", v->splat.density.most, Range{1, 1e8}, "Gaussians at most (default 100000)");
   add_number(app, "--budget", v->splat.density.budget, Range{0, 1e8},
              "grow to this number and choose by gradient alone (default: by a threshold)");
+  app.add_flag(
+      "--relocate", v->splat.density.relocate,
+      "move transparent Gaussians to opaque ones up to --budget (default: --most), with noise, in place "
+      "of choosing by gradient");
   add_number(app, "--degree", v->splat.degree, Range{0, 3}, "of the spherical harmonics (default 2)");
   add_number(app, "--ssim", v->splat.ssim, Range{0, 1}, "weight of structural similarity (default 0.2)");
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "shrink all pictures first");
@@ -218,6 +270,7 @@ std::function<int()> setup(CLI::App& app) {
          "behind transparent pixels in training: white, black, random, or scene (default: random for the "
          "built-in scene, else white)")
       ->check(CLI::IsMember({"scene", "white", "black", "random"}));
+  add_backend(app, v->backend);
   app.add_option("--plan", v->plan, "best, naive, or a JSON file (default as of klab train)");
   add_json(app, v->json, {{"splat", ""}}, "print the result as JSON");
   return [v, &app] {

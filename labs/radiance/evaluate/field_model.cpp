@@ -148,17 +148,15 @@ class FrequencyField : public FieldModel {
   int64_t numbers() const override { return 2 * FrequencyNet(model_.config).size; }
   int64_t held_bytes() const override { return model_.held_bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
-  std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
-    if (where.ladder != "cpu")
-      throw std::runtime_error("--backend " + where.backend.name +
-                               ": pictures of a frequency field are made on the processor only");
+  std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
     return frequency_calls(model_.config, false, model_.precision);
   }
   int64_t piece_bytes(const BackendChoice&, int64_t pixels) const override {
     return FrequencyPasses::bytes_of(in_pieces(model_.config, pixels));
   }
-  FieldPictures renderer(const Plan& plan, const BackendChoice&, int64_t pixels) const override {
-    const auto renderer = std::make_shared<FrequencyRenderer>(model_, plan, in_pieces(model_.config, pixels));
+  FieldPictures renderer(const Plan& plan, const BackendChoice& where, int64_t pixels) const override {
+    const auto renderer =
+        std::make_shared<FrequencyRenderer>(model_, plan, in_pieces(model_.config, pixels), where.backend);
     return source_of(renderer);
   }
 

@@ -1,6 +1,7 @@
 // Pictures of the classic field: evaluates both networks for every pixel.
 #pragma once
 
+#include "harness/program/carried_backend.h"
 #include "harness/program/run_ops.h"
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/train/frequency_passes.h"
@@ -9,9 +10,14 @@ namespace klab {
 
 class FrequencyRenderer {
  public:
-  /// The model must outlive it. `plan` is one of frequency_calls(); `config` is the model's, perhaps with a smaller chunk.
-  FrequencyRenderer(const FrequencyModel& model, Plan plan, const FrequencyConfig& config)
-      : model_(model), plan_(std::move(plan)), passes_(config, model.placement) {
+  /// The model must outlive it. `plan` is one of frequency_calls(); `config` is the model's, perhaps with a smaller chunk. Arrays
+  /// stay in the host's memory on any backend.
+  FrequencyRenderer(const FrequencyModel& model, Plan plan, const FrequencyConfig& config,
+                    const Backend& backend = cpu_backend())
+      : model_(model),
+        plan_(std::move(plan)),
+        passes_(config, model.placement),
+        memory_(carried_backend(backend)) {
     passes_.multiply_pairs(multiplies_pairs(plan_));
   }
   FrequencyRenderer(const FrequencyModel& model, Plan plan)
@@ -24,7 +30,7 @@ class FrequencyRenderer {
   Plan plan_;
   Profile profile_;
   FrequencyPasses passes_;
-  Memory memory_{cpu_backend()};
+  Memory memory_;
   RunOps ops_{memory_};
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "harness/core/registry.h"
 #include "harness/core/select.h"
 #include "harness/records/refused.h"
 #include "labs/radiance/field/settings.h"
@@ -108,12 +109,17 @@ const std::vector<Kind>& kinds() {
        .training = [](const FieldSettings& s, int) { return frequency_calls(s.frequency, true); },
        // same as in training
        .pictures = [](const FieldSettings&, int) { return std::vector<PlannedCall>(); },
-       .trainer_bytes = [](const FieldSettings& s, const Scene&,
-                           const BackendChoice&) { return FrequencyTrainer::bytes_of(s.frequency); },
+       .trainer_bytes =
+           [](const FieldSettings& s, const Scene& scene, const BackendChoice& place) {
+             return FrequencyTrainer::bytes_of(s.frequency) +
+                    (place.backend.in_host_memory ? 0 : picture_bytes_fields(scene));
+           },
        .model_bytes = [](const FieldSettings& s, int) { return 8 * FrequencyNet(s.frequency).size; },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice&, const TrainerExtras& extras) -> std::unique_ptr<FieldTrainer> {
-         return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed, extras.share);
+                     const BackendChoice& place,
+                     const TrainerExtras& extras) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<FrequencyTrainer>(scene, s.frequency, plan, seed, extras.share,
+                                                   place.backend);
        },
        .trained =
            [](const FieldTrainer& t) {
@@ -179,8 +185,8 @@ const std::vector<Kind>& kinds() {
                     GaussianSet::zeros(1, int(s.gaussians.sh_degree)).bytes();
            },
        .trainer = [](const FieldSettings& s, const Scene& scene, const Plan& plan, uint64_t seed,
-                     const BackendChoice&, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
-         return std::make_unique<GaussianTrainer>(scene, s.gaussians, plan, seed);
+                     const BackendChoice& place, const TrainerExtras&) -> std::unique_ptr<FieldTrainer> {
+         return std::make_unique<GaussianTrainer>(scene, s.gaussians, plan, seed, place.backend);
        },
        .trained =
            [](const FieldTrainer& t) { return field_model(static_cast<const GaussianTrainer&>(t).model()); },
@@ -220,9 +226,16 @@ void require_field(const std::string& field) {
 }
 
 void require_backend(const FieldSettings& s, const std::string& backend) {
-  if ((s.field == "gaussians" || s.field == "frequency") && backend != "cpu")
-    throw std::runtime_error(
-        fmt::format("--backend {}: --field {} is trained on the processor only", backend, s.field));
+  const auto on_a_gpu = [](const Variant& v) { return v.backend == "cuda"; };
+  if (backend == "cpu" || std::ranges::none_of(variants(), on_a_gpu)) return;
+  FieldSettings there = s;
+  there.on_a_gpu = true;
+  for (const PlannedCall& call : kind_of(s.field).training(there, 1))
+    if (variants_of(call.op, "cuda").empty())
+      throw std::runtime_error(
+          fmt::format("--backend {}: --field {} calls {}, which has no CUDA rung: take "
+                      "--backend cpu",
+                      backend, s.field, call.op));
 }
 
 void require_turns(const FieldSettings& s) {

@@ -176,6 +176,7 @@ void RunJob::read_scene() {
                                                 .seed = run_.state.seed,
                                                 .say = say,
                                                 .depth = weighs_depth(run_.options.settings),
+                                                .pinhole = run_.options.settings.field == "gaussians",
                                                 .pictures = SceneOptions::Pictures::on_disk});
   for (const std::string& note : run_.scene.notes) fmt::print(run_.out, "note      {}\n", note);
   if (checkpoint_) require_same_scene(run_.state, run_.scene, scene_name_);

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include "labs/radiance/splat/relocation.h"
+
 namespace klab {
 namespace {
 
@@ -73,6 +75,7 @@ void DensityStatistics::add(const std::vector<float>& d_mean, const std::vector<
 
 DensityChange change_density(GaussianSet& set, const DensityStatistics& seen, const DensityOptions& options,
                              double extent, double done, bool remove_large, uint64_t seed) {
+  if (options.relocate) return relocated(set, options, seed);
   DensityChange change;
   std::vector<uint8_t> kept(size_t(set.n), 1);
   for (int64_t i = 0; i < set.n; ++i)

@@ -20,6 +20,10 @@ struct DensityOptions {
   double large = 0.1;     // of the cameras' extent: larger ones are removed
   int64_t most = 100000;  // Gaussians, at any time
   int64_t budget = 0;     // above 0: no threshold; the number grows to this at the end of the time
+  bool relocate =
+      false;  // transparent ones move to others, and nothing else above applies but numbers and opacity
+  // While it relocates (relocation.h): strength of the noise, and weights of mean opacity and size in the loss.
+  double noise = 5e5, opacity_pull = 0.01, size_pull = 0.01;
 };
 
 /// Statistics of each Gaussian since the last change.
@@ -42,7 +46,7 @@ struct DensityChange {
 };
 
 /// Clones, splits and removes Gaussians. `done` is the elapsed share of the time for changes, 0 to 1; it
-/// scales the budget. `extent` is that of the cameras, in grid units. Keeps at least one Gaussian.
+/// scales the budget; relocation ignores it. `extent` is that of the cameras, in grid units. Keeps at least one Gaussian.
 DensityChange change_density(GaussianSet& set, const DensityStatistics& seen, const DensityOptions& options,
                              double extent, double done, bool remove_large, uint64_t seed);
 

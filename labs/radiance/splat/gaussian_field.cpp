@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/program/carried_backend.h"
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/train/views.h"
@@ -25,10 +26,7 @@ class GaussianField : public FieldModel {
   int64_t numbers() const override { return bytes() / int64_t(sizeof(float)); }
   int64_t held_bytes() const override { return bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
-  std::vector<PlannedCall> picture_calls(const BackendChoice& where) const override {
-    if (where.ladder != "cpu")
-      throw std::runtime_error("--backend " + where.backend.name +
-                               ": pictures of Gaussians are made on the processor only");
+  std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
     return painting_calls(model_.set.n, model_.set.degree, kUsualSide, kUsualSide);
   }
   bool keep_inside(const GridBox& box) override {
@@ -45,8 +43,8 @@ class GaussianField : public FieldModel {
     return true;
   }
   int64_t piece_bytes(const BackendChoice&, int64_t) const override { return 0; }
-  FieldPictures renderer(const Plan& plan, const BackendChoice&, int64_t) const override {
-    const auto painter = std::make_shared<Painter>(plan);
+  FieldPictures renderer(const Plan& plan, const BackendChoice& where, int64_t) const override {
+    const auto painter = std::make_shared<Painter>(plan, carried_backend(where.backend));
     const float level = model_.placement.black ? 0.0F : 1.0F;
     return {[this, painter, level](const Camera& camera) {
               const float background[3] = {level, level, level};
@@ -99,12 +97,14 @@ std::unique_ptr<FieldModel> field_model(GaussianModel model) {
 }
 
 GaussianTrainer::GaussianTrainer(const Scene& scene, const GaussianConfig& config, const Plan& plan,
-                                 uint64_t seed)
+                                 uint64_t seed, const Backend& backend)
     : scene_(with_views(scene)),
       config_(config),
       plan_(plan),
       seed_(seed),
-      trainer_(std::make_unique<SplatTrainer>(scene, splat_options(config), plan, seed)) {}
+      backend_(carried_backend(backend)),
+      trainer_(std::make_unique<SplatTrainer>(scene, splat_options(config), plan, seed,
+                                              std::optional<GaussianSet>(), backend_)) {}
 
 StepReport GaussianTrainer::step(double progress) {
   trainer_->scale_rates(rate_factor_);
@@ -140,7 +140,7 @@ void GaussianTrainer::restore(const TensorFile& file) {
   const nlohmann::json state = parse_json(file.metadata("trainer"), where);
   seed_ = number_in<uint64_t>(state, "seed", range::seed, where);
   trainer_ = std::make_unique<SplatTrainer>(scene_, splat_options(config_), plan_, seed_,
-                                            GaussianModel::read(file).set);
+                                            GaussianModel::read(file).set, backend_);
   trainer_->restore_state(file, state, where);
 }
 

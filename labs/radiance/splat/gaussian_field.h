@@ -23,7 +23,9 @@ int64_t gaussian_bytes(const GaussianConfig& config, const Scene& scene);
 
 class GaussianTrainer : public FieldTrainer {
  public:
-  GaussianTrainer(const Scene& scene, const GaussianConfig& config, const Plan& plan, uint64_t seed);
+  /// Arrays change their size with the set, so that they stay in the host's memory on any backend.
+  GaussianTrainer(const Scene& scene, const GaussianConfig& config, const Plan& plan, uint64_t seed,
+                  const Backend& backend = cpu_backend());
 
   StepReport step(double progress) override;
   double batch_psnr() override { return trainer_->last_psnr(); }
@@ -43,6 +45,7 @@ class GaussianTrainer : public FieldTrainer {
   GaussianConfig config_;
   Plan plan_;
   uint64_t seed_;
+  Backend backend_;
   HostCounts counts_;
   std::unique_ptr<SplatTrainer> trainer_;
 };

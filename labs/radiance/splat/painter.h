@@ -18,7 +18,9 @@ std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, 
 /// Renders one view at a time: draw(), then, for the same set and view, backward().
 class Painter {
  public:
-  explicit Painter(Plan plan) : plan_(std::move(plan)) {}
+  /// The backend's arrays must be in the host's memory (carried_backend()).
+  explicit Painter(Plan plan, const Backend& backend = cpu_backend())
+      : plan_(std::move(plan)), memory_(backend) {}
 
   /// Draws the set with colors up to `degree`, which is at most that of the set. The image is valid until the
   /// next call.
@@ -47,7 +49,7 @@ class Painter {
 
   Plan plan_;
   Profile profile_;
-  Memory memory_{cpu_backend()};  // none of its own: arrays change their size with the set
+  Memory memory_;  // none of its own: arrays change their size with the set
   RunOps ops_{memory_};
   int width_ = 0, height_ = 0, degree_ = 0;
   int64_t entries_ = 0;

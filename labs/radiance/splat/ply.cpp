@@ -9,6 +9,7 @@
 
 #include "harness/records/atomic_file.h"
 #include "harness/records/input.h"
+#include "harness/records/memory_left.h"
 #include "harness/records/numbers.h"
 #include "harness/records/refused.h"
 #include "labs/radiance/scene/ply_vertices.h"
@@ -240,6 +241,10 @@ void save_ply(const std::filesystem::path& file, const GaussianSet& grid, const 
 
 GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place,
                      std::vector<std::string>* notes) {
+  // The file, the Gaussians, and a copy of them where they are put into the grid.
+  std::error_code no_size;  // reading says why
+  if (const auto size = std::filesystem::file_size(file, no_size); !no_size && int64_t(size) <= kMostBytes)
+    require_memory(3 * int64_t(size), "reading " + file.string(), "leave Gaussians out of the file first");
   const std::vector<uint8_t> bytes = read_bytes(file, kMostBytes);
   const PlyHeader header = read_ply_header(file, bytes);
   Columns columns(file, header);

@@ -11,6 +11,7 @@
 
 #include "harness/program/random.h"
 #include "harness/records/numbers.h"
+#include "labs/radiance/splat/relocation.h"
 #include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
 #include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
@@ -29,10 +30,10 @@ double extent_of(const std::vector<View>& views) {
 }  // namespace
 
 SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
-                           std::optional<GaussianSet> start)
+                           std::optional<GaussianSet> start, const Backend& backend)
     : scene_(scene),
       options_(options),
-      painter_(std::move(plan)),
+      painter_(std::move(plan), backend),
       seed_(seed),
       black_(!scene.has_alpha()),
       extent_(extent_of(scene.train)),
@@ -115,14 +116,18 @@ void SplatTrainer::step(double done) {
   for (const size_t pixel : hidden_)
     for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
   painter_.backward(set_, d_image_, gradient_);
+  if (options_.density.relocate) pull_of(set_, options_.density, extent_, &gradient_);
   require_finite_gradient();
   seen_.add(painter_.d_mean(), painter_.extent(), width_, height_);
   optimizer_.update(painter_, set_, gradient_, degree_, done, rate_factor_);
+  if (options_.density.relocate)
+    add_noise(set_, options_.density, optimizer_.position_rate(), extent_, seed_, steps_);
   ++steps_;
   if (steps_ % options_.density_every != 0) return;
   require_finite();
   if (steps_ >= options_.density_from && done < options_.density_until) change(done / options_.density_until);
-  if (options_.density.budget == 0 && steps_ % options_.reset_every == 0 && done < options_.reset_until) {
+  if (options_.density.budget == 0 && !options_.density.relocate && steps_ % options_.reset_every == 0 &&
+      done < options_.reset_until) {
     optimizer_.reset_opacity(set_);
     was_reset_ = true;
   }

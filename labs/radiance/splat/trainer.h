@@ -18,9 +18,9 @@ namespace klab {
 
 class SplatTrainer {
  public:
-  /// The scene must outlive it. `start`: Gaussians to start from instead of random ones.
+  /// The scene must outlive it. `start`: Gaussians to start from instead of random ones. `backend` as of Painter.
   SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
-               std::optional<GaussianSet> start = {});
+               std::optional<GaussianSet> start = {}, const Backend& backend = cpu_backend());
 
   /// Trains on one view. `done` is the elapsed share of the time, 0 to 1. Throws NotFinite before a gradient that is
   /// not finite changes a parameter, and if parameters are no longer finite.

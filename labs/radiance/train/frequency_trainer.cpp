@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/program/carried_backend.h"
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/train/batch.h"
@@ -34,15 +35,17 @@ enum Drawn { origins, directions, backdrop, target };
 }  // namespace
 
 FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan,
-                                   uint64_t seed, BatchShare share)
+                                   uint64_t seed, BatchShare share, const Backend& backend)
     : share_(std::move(share)),
       config_(of_a_part(config, share_)),
       plan_(plan),
       seed_(seed),
       model_(config, placement_of(with_views(scene), config.background == "black", config.near)),
       passes_(config_, model_.placement),
-      memory_(cpu_backend()),
+      memory_(backend),
       ops_(memory_),
+      arrays_(carried_backend(backend)),
+      calls_(arrays_),
       view_data_(view_data_of(scene)),
       views_(declare_views(memory_, view_data_)) {
   model_.initialize(seed);
@@ -135,8 +138,12 @@ double FrequencyTrainer::loss_and_gradient() {
   n.rays = int32_t(config_.rays);
   memory_.write(numbers_, &n, sizeof n);
   double loss = 0, squares = 0;
-  ops_.run("loss", plan_, profile_, [&](Ops& ops) {
+  ops_.run("rays", plan_, profile_, [&](Ops& ops) {
     draw_rays(ops, {config_.background, config_.pixel_point}, view_data_, views_, numbers_, rays_);
+  });
+  for (const Handle<float>* tensor : {&rays_.origins, &rays_.directions, &rays_.backdrop, &rays_.color})
+    memory_.pull(*tensor);
+  calls_.run("loss", plan_, profile_, [&](Ops& ops) {
     for (int64_t first = 0; first < config_.rays; first += passes_.rays())
       learn_from(ops,
                  {drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
@@ -195,8 +202,8 @@ StepReport FrequencyTrainer::step(double progress) {
         throw NotFinite(fmt::format("step {}: the gradient of the {} network is not finite", step_,
                                     k == 0 ? "coarse" : "fine"));
     const auto n = model_.parameters[size_t(k)].size();
-    ops_.run(kNames[k], plan_, profile_,
-             [&](Ops& ops) { adam_step(ops, adam, n, model_.parameters[size_t(k)], m); });
+    calls_.run(kNames[k], plan_, profile_,
+               [&](Ops& ops) { adam_step(ops, adam, n, model_.parameters[size_t(k)], m); });
   }
   report.rays = config_.rays * share_.parts;
   report.samples = report.marched =

@@ -14,9 +14,10 @@ namespace klab {
 
 class FrequencyTrainer : public FieldTrainer {
  public:
-  /// The scene must outlive the trainer. Throws std::invalid_argument when it has no view to train on.
+  /// The scene must outlive the trainer. On any backend the networks' arrays stay in the host's memory, and the pictures lie in
+  /// the backend's. Throws std::invalid_argument when the scene has no view to train on.
   FrequencyTrainer(const Scene& scene, const FrequencyConfig& config, const Plan& plan, uint64_t seed,
-                   BatchShare share = {});
+                   BatchShare share = {}, const Backend& backend = cpu_backend());
 
   StepReport step(double progress) override;
   double batch_psnr() override { return psnr_; }
@@ -57,6 +58,9 @@ class FrequencyTrainer : public FieldTrainer {
   // Rays of a step, drawn by the same op in all trainers.
   Memory memory_;
   RunOps ops_;
+  // All else: arrays of the host.
+  Memory arrays_;
+  RunOps calls_;
   ViewData view_data_;
   ViewTensors views_;
   Handle<int32_t> numbers_;
