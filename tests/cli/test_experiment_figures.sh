@@ -23,6 +23,11 @@ mkdir -p taken/loads.svg
 code=0; "$klab" experiment loads --figures taken >said.txt 2>&1 || code=$?
 [[ $code -eq 2 && $(wc -l <said.txt) -eq 1 ]] && grep -q "taken/loads.svg" said.txt || { cat said.txt; fail "a folder in place of the file: $code"; }
 
+# An empty text is not an option left out.
+refused_in_a_line 'the expression is empty' "$klab" autodiff ""
+refused_in_a_line '.-network is empty' "$klab" classify glyphs --network ""
+refused_in_a_line '.-network is empty' "$klab" experiment optimizers --network " "
+
 # Ctrl-C between two files: the first stays, there is nothing of the second, and the message has the command for it.
 "$klab" experiment loads minibatches --seed 2 --figures cut >said.txt 2>&1 & process=$!
 for _ in {1..600}; do [[ ! -e cut/loads.svg ]] || break; sleep 0.1; done
