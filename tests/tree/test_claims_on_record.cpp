@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "harness/cli/report_file.h"
 #include "harness/core/source.h"
 #include "labs/learning/experiments/claims_page.h"
+#include "labs/learning/experiments/figure.h"
 #include "labs/learning/experiments/recording.h"
 
 namespace klab::learning {
@@ -102,6 +104,18 @@ TEST(ClaimsOnRecord, StandOnThePageAndInTheLessons) {
   EXPECT_GE(tables, 4);
   EXPECT_THROW(with_claims("<!-- claims: norms -->\n", recorded(), "a lesson"), std::invalid_argument);
   EXPECT_THROW(with_claims("<!-- claims: none -->\n<!-- end of claims -->\n", recorded(), "a lesson"),
+               std::invalid_argument);
+}
+
+TEST(ClaimsOnRecord, AreNamedByExperimentOrById) {
+  const std::string ends = "<!-- end of claims -->\n";
+  const auto rows = [](const std::string& text) { return std::ranges::count(text, '\n') - 4; };
+  const std::string one = with_claims("<!-- claims: quadratic.newton -->\n" + ends, recorded(), "a lesson");
+  EXPECT_NE(one.find("Newton"), std::string::npos) << one;
+  EXPECT_EQ(rows(one), 1) << one;
+  const std::string all = with_claims("<!-- claims: quadratic -->\n" + ends, recorded(), "a lesson");
+  EXPECT_GT(rows(all), 1) << all;
+  EXPECT_THROW(with_claims("<!-- claims: quadratic.newtons -->\n" + ends, recorded(), "a lesson"),
                std::invalid_argument);
 }
 
