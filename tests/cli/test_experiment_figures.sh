@@ -37,5 +37,9 @@ code=0; wait "$process" || code=$?
 [[ $code -eq 130 && $(ls -A cut) == loads.svg ]] || fail "interrupted: exit code $code, and there are $(ls -A cut | tr '\n' ' ')"
 grep -q 'klab: interrupted in minibatches, .*what is left: klab experiment minibatches --figures cut --seed 2$' said.txt || { tail -n 2 said.txt; fail "the rest is not named"; }
 
+# The graph in lesson 04 is what the lesson's command writes.
+"$klab" autodiff "ln(exp x1 + exp x2 + exp x3) - x1" --at 1,2,0.5 --svg trace.svg >said.txt 2>&1
+cmp -s trace.svg "$root/docs/figures/softmax_trace.svg" || fail "docs/figures/softmax_trace.svg is not what klab autodiff --svg writes"
+grep -q -- 'klab autodiff "ln(exp x1 + exp x2 + exp x3) - x1" --at 1,2,0.5' "$root/labs/04_softmax/README.md" || fail "the lesson has another command"
 [[ $failures -eq 0 ]] && echo ok
 exit $((failures > 0))
