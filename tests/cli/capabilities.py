@@ -107,7 +107,7 @@ ROWS = {
         ("all claims, in pieces that continue after an interruption", "claims --all", "claims --all sharing --out record.json", "sharing, seed 1"),
         ("volume rendering: one change at a time, processor, counts and a GPU", "claims gpu_compositing compositing",
          "claims gpu_compositing compositing", "09_staged_samples"),
-        ("half precision: bytes by tensor", "experiment mixed_memory", "experiment mixed_memory",
+        ("half precision: bytes by tensor, largest batch by process", "experiment mixed_memory largest_batch", "experiment mixed_memory",
          "moments and averages"),
         ("a small table that grows, early on", "experiment table_growth", "experiment table_growth", "converges faster"),
         ("a GPU against a processor", "claims gpu_and_processor", "claims gpu_and_processor", "ten times as fast"),
