@@ -4,6 +4,7 @@
   machine_code.py --check           exit code 1 where a rung's machine code breaks its line, or a line is missing
   machine_code.py --write           compiles what changed since and writes reports/recorded/machine_code.csv
   machine_code.py --show RUNG...    compiles these rungs and prints their instructions
+  machine_code.py --lessons         makes the tables of recorded instructions in the lessons again
   --root FOLDER                     another tree
 
 A rung's header says what its machine code contains and what it does not:
@@ -12,6 +13,8 @@ A rung's header says what its machine code contains and what it does not:
 
 A name is an instruction with any of its modifiers, in any order; "*" and "?" stand for any letters. Each name ahead of "; no" is in
 some kernel of the file, each behind it in none. A rung whose CHANGE names an instruction (NAMED below) has such a line with it.
+
+A lesson has a table of them between "<!-- machine code: RUNG... -->" and "<!-- end of machine code -->"; --check compares it with the record.
 
 The record holds the instructions with a digest of the code: the rung's file and the kernels/ headers that it includes, without
 comments and blanks, and without kernels/common/cuda.h. --check compiles rungs whose digest differs, where nvcc ($KLAB_NVCC,
@@ -217,6 +220,7 @@ def check(root, record):
         for words in complaints:
             print(f"{file}: {words}")
             code = 1
+    code = 1 if lessons(root, record, compare=True) else code
     print(f"{held} rungs compared with their machine code")
     if unknown:
         print(f"not compared, since their code changed and nvcc and nvdisasm are not both here: {' '.join(unknown)}")
@@ -245,6 +249,54 @@ def write(root, path, record):
     return 0
 
 
+def table(rungs, record, place):
+    """Rows of a Markdown table: instructions of these rungs, one column for all widths of one."""
+    heads = {}
+    for rung in rungs:
+        if rung not in record:
+            raise Bad(f"{place}: {rung} has no recorded machine code: give it a SASS line, then machine_code.py --write")
+        for name, count in record[rung][2].items():
+            heads.setdefault(name.split(".")[0], collections.Counter())[rung] += count
+    columns = sorted(set(heads) | {"LDL", "STL"})
+    yield "| rung | " + " | ".join(columns) + " |"
+    yield "|---" + "|---:" * len(columns) + "|"
+    for rung in rungs:
+        yield f"| {rung} | " + " | ".join(str(heads.get(c, {}).get(rung, 0)) for c in columns) + " |"
+
+
+def with_tables(text, record, place):
+    """A lesson with its tables made from the record."""
+    lines, ends = [], None
+    for number, line in enumerate(text.split("\n"), 1):
+        if ends and line != ends:
+            continue
+        begins = re.match(r"<!-- machine code: (.*) -->$", line)
+        ends = "<!-- end of machine code -->" if begins else None
+        lines.append(line)
+        if begins:
+            lines += table(begins[1].split(), record, f"{place}:{number}")
+    if ends is not None:
+        raise Bad(f"{place}: a table of machine code has no line {ends}")
+    return "\n".join(lines)
+
+
+def lessons(root, record, compare):
+    """Makes the tables of all lessons, or compares them; returns how many differ."""
+    differ = 0
+    for path in sorted((root / "labs").glob("*/README.md")):
+        place, text = path.relative_to(root).as_posix(), path.read_text()
+        made = with_tables(text, record, place)
+        if made == text:
+            continue
+        differ += 1
+        if compare:
+            print(f"{place}: a table of machine code is not that of the record: machine_code.py --lessons makes it again")
+        else:
+            path.write_text(made)
+            print(f"{place}: made again")
+    return differ
+
+
 def show(root, names):
     have = tools()
     if not have:
@@ -265,6 +317,7 @@ def main():
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--check", action="store_true")
     what.add_argument("--write", action="store_true")
+    what.add_argument("--lessons", action="store_true")
     what.add_argument("--show", nargs="+", metavar="RUNG")
     o = parser.parse_args()
     path = o.root / "reports/recorded/machine_code.csv"
@@ -272,6 +325,9 @@ def main():
         if o.show:
             return show(o.root, o.show)
         record = read_record(path)
+        if o.lessons:
+            lessons(o.root, record, compare=False)
+            return 0
         return write(o.root, path, record) if o.write else check(o.root, record)
     except Bad as e:
         print(f"machine_code.py: {e}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What training, watching and inference offer, a row each with the command that shows it: makes the page docs/capabilities.md, and runs
+"""What training, watching, inference, claims and lessons offer, a row each with the command that shows it: makes the page docs/capabilities.md, and runs
 rows at small sizes.
 
     capabilities.py KLAB page              prints the page
@@ -103,13 +103,44 @@ ROWS = {
         ("names from standard input, one answer each", "classify --predict RUN --json -", "classify --predict NET --json -",
          '"probability"'),
     ],
+    "Claims": [
+        ("verdicts on record: what is measured, over which seeds, on which machine", "claims", "claims quadratic", "Newton solves"),
+        ("a claim decided again, next to its record", "claims --run NAME", "claims --run quadratic.newton", "agrees with the record"),
+        ("all claims, in pieces that continue after an interruption", "claims --all", "claims --all sharing --out record.json", "sharing, seed 1"),
+        ("volume rendering: one change at a time, processor, counts and a GPU", "claims gpu_compositing compositing",
+         "claims gpu_compositing compositing", "09_staged_samples"),
+        ("half precision: bytes by tensor, largest batch by process", "experiment mixed_memory largest_batch", "experiment mixed_memory",
+         "moments and averages"),
+        ("a small table that grows, early on", "experiment table_growth", "experiment table_growth", "converges faster"),
+        ("a GPU against a processor", "claims gpu_and_processor", "claims gpu_and_processor", "ten times as fast"),
+        ("errors of memory with a manager and without one", "experiment memory_errors", "experiment memory_errors", "fewer out-of-memory errors"),
+        ("statistics of BatchNorm on shifted pictures", "experiment shifted", "claims shifted", "out of distribution"),
+        ("the picture of an experiment, as a page or as a file", "experiment NAME --html FILE --figures FOLDER",
+         "experiment dropout --html dropout.html --figures figures", "dropout.html: variance out over in"),
+    ],
+    "Lessons": [
+        ("latency of caches and memory, by order, stride and size of pages", "experiment latencies", "claims latencies", "200 ns"),
+        ("loads counted: register, cache and GPU tiles, window sums", "experiment loads", "experiment loads", "57344"),
+        ("the worked gradient, line by line", "autodiff --trace", "autodiff --trace", "11.652"),
+        ("an expression of one's own, with its graph", 'autodiff "x1*exp(-x2)" --at x1=2,x2=1 --svg FILE',
+         "autodiff x1*exp(-x2) --at x1=2,x2=1 --svg graph.svg", "graph.svg: <svg"),
+        ("gradients of tuples and dictionaries of tensors", "autodiff", "autodiff", "a dictionary of tensors"),
+        ("optimizers on a network, each at the best of three rates", "experiment optimizers", "claims optimizers", "Nesterov"),
+        ("noise of small batches; dropout as sampling of features", "experiment minibatches dropout", "experiment dropout", "samples networks"),
+        ("50 layers, trained", "experiment deep_training", "claims deep_training", "50 ReLU layers"),
+        ("sizes of activations, gradients and weights with LayerNorm", "experiment norms", "claims norms", "LayerNorm evens"),
+        ("random Fourier features against learned ones", "experiment features", "claims features", "Fourier"),
+        ("borders that continue a picture", 'classify DATA --network "conv 6 5 pad 2 reflect, pool, 10" --init xavier',
+         "classify glyphs --network BORDER --init xavier --train 40 --test 20 --batch 20 --epochs 1 --plan naive --out border", "right "),
+        ("kernels with a fault: find it, name it, repair it", "step 14.fault.01", "step 14", "find the fault"),
+    ],
 }
 
 klab, action = sys.argv[1:3]
 
 
 def page():
-    print("# What training and inference offer\n")
+    print("# What training, inference and lessons offer\n")
     print("A row for each thing and the command that shows it. Tests run these commands at small sizes\n"
           "([how](architecture.md#tests)); the [commands](commands.md) have more.")
     for topic, rows in ROWS.items():
@@ -137,6 +168,7 @@ MADE = {
     "CELLS": "train built-in --downscale 25 --field voxels --config cells.json --plan last --steps 8 --no-eval --out cells",
     "NET": "classify glyphs --model softmax --train 60 --test 20 --batch 20 --epochs 1 --plan naive --out net",
 }
+LINES = {"LINE": "conv 3 5, pool, 10", "BORDER": "conv 3 5 pad 2 reflect, pool, 10"}
 FOLDERS = {"RUN": "run", "CELLS": "cells", "NET": "net"}
 
 
@@ -151,7 +183,7 @@ def run(text, stdin=""):
         if word == "TRAINED":
             words += ["built-in", "--downscale", "25", "--config", "small.json", "--plan", "last", "--threads", "2"]
         else:
-            words.append(FOLDERS.get(word, "conv 3 5, pool, 10" if word == "LINE" else word))
+            words.append(FOLDERS.get(word, LINES.get(word, word)))
     return subprocess.run([klab, *words], capture_output=True, text=True, input=stdin)
 
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "harness/cli/report_file.h"
 #include "harness/core/source.h"
 #include "labs/learning/experiments/claims_page.h"
+#include "labs/learning/experiments/figure.h"
 #include "labs/learning/experiments/recording.h"
 
 namespace klab::learning {
@@ -103,6 +105,50 @@ TEST(ClaimsOnRecord, StandOnThePageAndInTheLessons) {
   EXPECT_THROW(with_claims("<!-- claims: norms -->\n", recorded(), "a lesson"), std::invalid_argument);
   EXPECT_THROW(with_claims("<!-- claims: none -->\n<!-- end of claims -->\n", recorded(), "a lesson"),
                std::invalid_argument);
+}
+
+TEST(ClaimsOnRecord, AreNamedByExperimentOrById) {
+  const std::string ends = "<!-- end of claims -->\n";
+  const auto rows = [](const std::string& text) { return std::ranges::count(text, '\n') - 4; };
+  const std::string one = with_claims("<!-- claims: quadratic.newton -->\n" + ends, recorded(), "a lesson");
+  EXPECT_NE(one.find("Newton"), std::string::npos) << one;
+  EXPECT_EQ(rows(one), 1) << one;
+  const std::string all = with_claims("<!-- claims: quadratic -->\n" + ends, recorded(), "a lesson");
+  EXPECT_GT(rows(all), 1) << all;
+  EXPECT_THROW(with_claims("<!-- claims: quadratic.newtons -->\n" + ends, recorded(), "a lesson"),
+               std::invalid_argument);
+}
+
+/// A picture of an experiment is that of its present edition, folded away in a lesson below a question.
+TEST(Figures, AreOfThePresentEditionBelowAQuestion) {
+  std::map<std::string, const Experiment*> named;
+  for (const Experiment& e : experiments()) named[e.name] = &e;
+  std::map<std::string, int> shown;
+  for (const auto& lab : fs::directory_iterator(source_root() / "labs")) {
+    const std::string lesson = text_of(lab.path() / "README.md"), link = "](../../docs/figures/";
+    for (size_t at = 0; (at = lesson.find(link, at)) != std::string::npos; ++at) {
+      const size_t name = at + link.size();
+      ++shown[lesson.substr(name, lesson.find(')', name) - name)];
+      const size_t fold = lesson.rfind("<details><summary>", at), heading = lesson.rfind("\n#", fold);
+      EXPECT_LT(lesson.rfind("</details>", at) + 1, fold + 1) << lab.path() << ": a picture is shown at once";
+      EXPECT_NE(lesson.substr(heading, fold - heading).find('?'), std::string::npos)
+          << lab.path() << ": no question stands above " << lesson.substr(at, 60);
+    }
+  }
+  EXPECT_GE(shown.size(), 10U);
+  for (const auto& [name, count] : shown)
+    EXPECT_TRUE(fs::exists(source_root() / "docs" / "figures" / name)) << name << " is not there";
+  for (const auto& file : fs::directory_iterator(source_root() / "docs" / "figures")) {
+    EXPECT_EQ(shown.count(file.path().filename()), 1U) << file.path() << " is in no lesson";
+    const auto experiment = named.find(file.path().stem());
+    if (experiment == named.end())
+      continue;  // tests/cli/test_experiment_figures.sh makes those of klab autodiff
+    EXPECT_NE(text_of(file.path()).find("<!-- " + figure_note(*experiment->second, 1) + " -->"),
+              std::string::npos)
+        << "klab experiment " << experiment->first << " --figures docs/figures makes " << file.path()
+        << " again";
+    EXPECT_LT(fs::file_size(file.path()), 100'000U) << file.path();
+  }
 }
 
 /// The tour ends with this line, and the report of rows has these claims.

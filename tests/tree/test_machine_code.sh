@@ -57,6 +57,21 @@ make_rung "wgmma multiplies." "HMMA"
 tool --check; code=$?; ends 1 "its CHANGE says wgmma, and its header has no SASS line with *GMMA"
 make_rung "cp.async copies." ""
 tool --check; code=$?; ends 1 "its CHANGE says cp.async, and its header has no SASS line with LDGSTS"
+# A lesson's table is made from the record, and one that is not its is refused.
+lesson=$tmp/tree/labs/01_axpy/README.md
+mkdir -p "${lesson%/*}"
+printf '# Axpy\n<!-- machine code: axpy.cuda.01_a -->\n<!-- end of machine code -->\nThe end.\n' >"$lesson"
+make_rung "sums." "HMMA.BF16 LDG.128 CALL.div_*64; no LDL LDGSTS"
+tool --write; code=$?; ends 0 "1 rungs in"
+tool --check; code=$?; ends 1 "labs/01_axpy/README.md: a table of machine code is not that of the record"
+tool --lessons; code=$?; ends 0 "labs/01_axpy/README.md: made again"
+grep -qxF '| axpy.cuda.01_a | 1 | 1 | 1 | 0 | 2 |' "$lesson" && grep -qxF 'The end.' "$lesson" || { cat "$lesson"; fail "the table"; }
+tool --check; code=$?; ends 0 "1 rungs compared"
+printf '<!-- machine code: axpy.cuda.02_b -->\n<!-- end of machine code -->\n' >"$lesson"
+tool --check; code=$?; ends 2 "labs/01_axpy/README.md:1: axpy.cuda.02_b has no recorded machine code"
+printf '<!-- machine code: axpy.cuda.01_a -->\n' >"$lesson"
+tool --check; code=$?; ends 2 "labs/01_axpy/README.md: a table of machine code has no line"
+rm "$lesson"
 # Lines that are none, records that are none.
 for wrong in "HMMA; LDL" "HMMA; no" "hmma" "; no" "HMMA; no LDL; no STL"; do
   make_rung "sums." "$wrong"

@@ -6,6 +6,7 @@
 //           continues until its longest ray ends; ray lengths differ enough that half the lanes wait. Each
 //           sample waits for its own loads.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
+// SASS      LDG STG; no LDS STS SHFL LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

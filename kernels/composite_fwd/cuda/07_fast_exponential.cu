@@ -5,6 +5,7 @@
 // EXPECT    a claim says 1.2 to 1.5. A thread of the parent waits for the loads of a sample, one sample after the other;
 //           some ten instructions less for each leave the wait as it was. Expect less than 1.05.
 // NUMERICS  a transparency has an error of 2 + 1.2 tau units in the last place; the bound of T grows with tau, too.
+// SASS      LDG STG; no LDS STS SHFL LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

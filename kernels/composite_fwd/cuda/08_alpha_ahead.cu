@@ -5,6 +5,7 @@
 // EXPECT    the loads and exponentials of eight samples are independent of each other and in flight at once, where the
 //           parent may have to stop before each. A claim says 1.5 to 2; at least 1.3 times as fast.
 // NUMERICS  as the parent.
+// SASS      LDG STG; no LDS STS SHFL LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

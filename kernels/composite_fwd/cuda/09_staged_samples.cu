@@ -7,6 +7,7 @@
 //           block also brings what lies behind opaque samples. A claim says 1.3 to 1.8; at least 1.3 times as fast.
 // NUMERICS  as the parent.
 // NEEDS     12 KB of shared memory.
+// SASS      LDG STG LDS STS; no SHFL LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -4,6 +4,7 @@
 // EXPECT    a claim says that it helps. The loop may end behind each sample, so the tests stay between the four copies,
 //           and no load moves in front of a test. One addition and one branch in four go: less than 1.05.
 // NUMERICS  as the parent.
+// SASS      LDG STG; no LDS STS SHFL LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -6,6 +6,7 @@
 //           of sums replaces one of products.)
 // NUMERICS  relative error of T grows with the optical depth, where T itself falls faster; weights are differences,
 //           so small ones keep an absolute error of a few u.
+// SASS      LDG STG; no LDS STS SHFL LDL STL CALL
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -15,6 +15,7 @@
 #include "harness/gpu/gpu.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
+#include "harness/records/memory_left.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/evaluate/picture_queue.h"
@@ -273,6 +274,7 @@ int render(const RenderValues& v) {
   if (frames > 1)
     fmt::print("{} frames in {:.2f} s, {:.2f} frames/s, written {}\n", frames, seconds, frames / seconds,
                in_turn ? "one after the other" : "through one queue");
+  fmt::print("memory    {:.1f} MB at most\n", double(peak_memory()) * 1e-6);
   if (frames > 1 || !v.mp4.empty()) write_film(v, folder, film);
   return exit_ok;
 }

@@ -25,7 +25,7 @@ using namespace gradients;
 constexpr const char* kWorked = "ln x1 + x1*x2 - sin x2";
 
 struct Options {
-  std::string expression;
+  std::optional<std::string> expression;
   std::vector<std::string> at;
   bool trace = false;
   std::string html, svg;
@@ -260,13 +260,15 @@ void print_table(const TextTable& t) {
 }
 
 int run_trace(const Options& o) {
-  const std::string text = o.expression.empty() ? kWorked : o.expression;
+  if (o.expression && o.expression->find_first_not_of(' ') == std::string::npos)
+    throw std::invalid_argument("the expression is empty: write one, as \"ln x1 + x1*x2\", or leave it out");
+  const std::string text = o.expression.value_or(kWorked);
   if (!o.svg.empty()) require_writable_file(o.svg);
   if (!o.html.empty()) require_writable_file(o.html);
   Formula formula = FormulaReader::read(text);
   const std::vector<std::string>& names = formula.names;
   const std::vector<double> point =
-      o.expression.empty() && o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, names);
+      !o.expression && o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, names);
   const FormulaTrace trace = FormulaTracer::trace(formula, point);
   std::string where;
   for (size_t i = 0; i < point.size(); ++i)
@@ -321,7 +323,7 @@ int run_trace(const Options& o) {
 }
 
 int run(const Options& o) {
-  if (o.trace || !o.expression.empty() || !o.svg.empty()) return run_trace(o);
+  if (o.trace || o.expression || !o.svg.empty()) return run_trace(o);
   const std::vector<double> at = o.at.empty() ? std::vector<double>{2, 5} : point_of(o.at, {"x1", "x2"});
   if (!(at[0] > 0))
     throw std::invalid_argument("--at: x1 has to be above zero, as in --at 2,5: f has a logarithm");

@@ -1,7 +1,5 @@
 // klab claims: what is claimed about learning and rendering, with the verdicts on record; decides claims again, and records them.
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include "harness/records/atomic_file.h"
 #include "harness/report/table.h"
 #include "harness/timing/machine.h"
+#include "labs/learning/commands/interruption.h"
 #include "labs/learning/experiments/claims_page.h"
 #include "labs/learning/experiments/recording.h"
 
@@ -42,25 +41,8 @@ Ink ink_of(ClaimVerdict v) {
   return v == ClaimVerdict::held ? Ink::green : v == ClaimVerdict::refuted ? Ink::red : Ink::yellow;
 }
 
-/// Ends the program at Ctrl-C: what was recorded is whole, since a file is renamed into place. Between the two calls of
-/// Interruptible the signal waits.
-volatile sig_atomic_t writing = 0, waits = 0;
-const char kInterrupted[] =
-    "\nklab: interrupted; finished runs are recorded, klab claims --all continues with the others\n";
-[[noreturn]] void leave() {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kInterrupted, sizeof kInterrupted - 1);
-  _exit(exit_interrupted);
-}
-void at_interrupt(int) {
-  if (writing == 0) leave();
-  waits = 1;
-}
-
 void save(const fs::path& file, const ClaimRecord& record) {
-  writing = 1;
-  write_file(file, claim_record_json(record));
-  writing = 0;
-  if (waits != 0) leave();
+  learning::uninterrupted([&] { write_file(file, claim_record_json(record)); });
 }
 
 /// Returns a claim's line, its numbers and its reason.
@@ -211,10 +193,8 @@ int record_all(const Options& o, std::vector<Claim> claims, const fs::path& root
   for (const Claim& c : claims)
     if (c.kind == ClaimKind::gpu)
       if (auto entry = learning::from_gpu_rows(c, root)) record.set(std::move(*entry));
-  struct sigaction action {};
-  action.sa_handler = at_interrupt;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
+  learning::on_interruption(
+      "interrupted; finished runs are recorded, klab claims --all continues with the others");
   save(file, record);
   const std::vector<Piece> pieces = learning::missing_pieces(claims, record);
   size_t done = 0;

@@ -145,7 +145,7 @@ int run(CLI::App& app, Values& v) {
         "--backend cuda");
   v.o.backend = place.backend;
   v.o.rungs = place.ladder;
-  if (!v.network.empty()) read_network(app, v);
+  if (given(app, "--network")) read_network(app, v);
   if (!v.network.empty() && !learning::is_network_line(v.o.trainer.model))
     throw std::invalid_argument("--network: \"" + v.o.trainer.model +
                                 "\" is no list of layers, as \"conv 6 5, pool, 120, 84, 10\"");

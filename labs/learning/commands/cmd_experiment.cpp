@@ -1,15 +1,18 @@
 // klab experiment: decides claims about learning by running them.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
 #include "harness/records/atomic_file.h"
 #include "harness/records/json_schema.h"
 #include "harness/report/table.h"
+#include "labs/learning/commands/interruption.h"
 #include "labs/learning/experiments/experiment.h"
+#include "labs/learning/experiments/figure.h"
 #include "labs/learning/network/network_line.h"
 
 namespace klab::experiment_command {
@@ -21,7 +24,8 @@ using learning::Outcome;
 
 struct Options {
   std::vector<std::string> names;
-  std::string html, network;
+  std::string html, figures;
+  std::optional<std::string> network;
   bool json = false;
 };
 
@@ -61,7 +65,7 @@ void add_to(Page& page, const Experiment& e, const Outcome& o) {
 /// replace, or if the network takes no pictures of 28x28 or gives no ten classes.
 std::vector<const Experiment*> chosen(const Options& o, std::string& line) {
   const std::vector<const Experiment*> list = learning::experiments_named(o.names);
-  if (o.network.empty()) return list;
+  if (!o.network) return list;
   std::vector<std::string> with;
   for (const Experiment& e : learning::experiments())
     if (e.run_network != nullptr) with.push_back(e.name);
@@ -70,10 +74,10 @@ std::vector<const Experiment*> chosen(const Options& o, std::string& line) {
       throw std::invalid_argument(fmt::format("--network: {} no network to replace; name one of these: {}",
                                               o.names.empty() ? "most experiments have" : e->name + " has",
                                               fmt::join(with, ", ")));
-  const learning::NetworkFile file = learning::network_line(o.network);
+  const learning::NetworkFile file = learning::network_line(*o.network);
   if (!file.settings.empty())
     throw std::invalid_argument(
-        fmt::format("{}: \"{}\": an experiment chooses its own settings, leave it out", o.network,
+        fmt::format("{}: \"{}\": an experiment chooses its own settings, leave it out", *o.network,
                     file.settings.begin()->first));
   if (!learning::is_network_line(file.line))
     throw std::invalid_argument("--network: \"" + file.line +
@@ -83,14 +87,36 @@ std::vector<const Experiment*> chosen(const Options& o, std::string& line) {
   return list;
 }
 
+/// Returns what an interruption of list[at] prints: what is not written, and the command that makes it. A page has all experiments,
+/// so it is made from the beginning.
+std::string left_of(const Options& o, const std::vector<const Experiment*>& list, size_t at) {
+  std::string command = "klab experiment";
+  for (size_t i = o.html.empty() ? at : 0; i < list.size(); ++i) command += " " + list[i]->name;
+  if (o.network) command += " --network \"" + *o.network + "\"";
+  if (!o.figures.empty()) command += " --figures " + o.figures;
+  if (!o.html.empty()) command += " --html " + o.html;
+  if (settings().seed != 1) command += fmt::format(" --seed {}", settings().seed);
+  return fmt::format("interrupted in {}, of which nothing is written; what is left: {}", list[at]->name,
+                     command);
+}
+
 int run(const Options& o) {
   std::string line;
   const std::vector<const Experiment*> list = chosen(o, line);
   if (!o.html.empty()) require_writable_file(o.html);
+  const auto figure = [&o](const Experiment& e) {
+    return (std::filesystem::path(o.figures) / (e.name + ".svg")).string();
+  };
+  if (!o.figures.empty()) {
+    std::filesystem::create_directories(o.figures);
+    for (const Experiment* e : list) require_writable_file(figure(*e));
+  }
   Page page("klab experiment");
   nlohmann::json all = nlohmann::json::array();
   Progress progress;
-  for (const Experiment* e : list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Experiment* e = list[i];
+    learning::on_interruption(left_of(o, list, i));
     progress.show("running " + e->name);
     const Outcome outcome = line.empty() ? e->run(settings().seed) : e->run_network(settings().seed, line);
     progress.clear();
@@ -99,10 +125,15 @@ int run(const Options& o) {
     else
       print(*e, outcome);
     add_to(page, *e, outcome);
+    if (o.figures.empty()) continue;
+    const std::string svg = learning::figure_of(*e, outcome, settings().seed);
+    learning::uninterrupted([&] { write_file(figure(*e), svg); });
+    if (!o.json) fmt::print("written   {}\n", figure(*e));
   }
   if (o.json) fmt::print("{}\n", with_schema("experiments", nlohmann::json{{"experiments", all}}).dump(2));
   if (o.html.empty()) return exit_ok;
-  write_file(o.html, page.html());
+  const std::string html = page.html();
+  learning::uninterrupted([&] { write_file(o.html, html); });
   if (!o.json) fmt::print("written   {}\n", o.html);
   return exit_ok;
 }
@@ -120,6 +151,8 @@ KLAB_COMMAND(
                       "optimizers and formats: a line of layers as for classify, or a .json file")
            ->option_text("LAYERS");
        app.add_option("--html", o->html, "write plots and tables as a page");
+       app.add_option("--figures", o->figures, "write the curves of each as NAME.svg into a folder")
+           ->option_text("FOLDER");
        add_json(app, o->json, {{"experiments", ""}});
        return [o] { return run(*o); };
      }});

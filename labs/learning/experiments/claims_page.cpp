@@ -26,10 +26,11 @@ std::string verdict_cell(const Standing& s) {
   return s.entry ? "**" + text.substr(0, word) + "**" + cell(text.substr(word)) : cell(text);
 }
 
+/// Returns the claims of an experiment, or the claim of this id.
 std::vector<const Standing*> of_experiment(std::span<const Standing> all, const std::string& name) {
   std::vector<const Standing*> list;
   for (const Standing& s : all)
-    if (s.claim.experiment() == name) list.push_back(&s);
+    if (s.claim.experiment() == name || s.claim.id == name) list.push_back(&s);
   return list;
 }
 
@@ -129,7 +130,8 @@ std::string with_claims(const std::string& lesson, std::span<const Standing> all
     for (std::string name; names >> name && name != "-->";) {
       const auto list = of_experiment(all, name);
       if (list.empty())
-        throw std::invalid_argument(fmt::format("{}: no experiment {} has claims", where, name));
+        throw std::invalid_argument(
+            fmt::format("{}: no claim and no experiment with claims is {}", where, name));
       for (const Standing* s : list)
         out += fmt::format("| {} | {} | {} | {} |\n", cell(s->claim.said), verdict_cell(*s),
                            cell(measured_text(*s)), s->claim.rule.text());

@@ -19,8 +19,8 @@ std::string how_text(const Standing& s);
 std::string claims_page(std::span<const Standing> all);
 
 /// Returns a lesson with the tables of claims between its lines `<!-- claims: NAME... -->` and `<!-- end of claims -->` made from
-/// the standings. Names are experiments. Throws std::invalid_argument that names `where` for a block without an end or a name without
-/// claims.
+/// the standings. Names are experiments, or ids of claims. Throws std::invalid_argument that names `where` for a block without an end
+/// or a name without claims.
 std::string with_claims(const std::string& lesson, std::span<const Standing> all, const std::string& where);
 
 }  // namespace klab::learning

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "labs/learning/experiments/experiment.h"
 #include "labs/learning/network/elementwise.h"
@@ -61,11 +63,25 @@ Training train(double times, uint64_t seed) {
   return t;
 }
 
+/// Losses of 3/n rise by many powers of ten before they overflow; next to them those of 1/n and 2/n would look alike.
+constexpr double kHighest = 10;
+constexpr size_t kDrawn = 10;  // steps to a point
+
+std::vector<std::pair<double, double>> drawn(const std::vector<double>& losses) {
+  std::vector<std::pair<double, double>> points;
+  for (size_t i = 0; i < losses.size(); i += kDrawn) {
+    const size_t end = std::min(i + kDrawn, losses.size());
+    double sum = 0;
+    for (size_t k = i; k < end; ++k) sum += std::min(losses[k], kHighest);
+    points.emplace_back(end, sum / double(end - i));
+  }
+  return points;
+}
+
 Outcome run(uint64_t seed) {
   Outcome out{.heads = {"variance", "seed", "first loss", "last finite loss", "finite", "right"},
               .x = "step",
-              .y = "loss of the batch",
-              .log_y = true};
+              .y = fmt::format("loss, mean of {} steps, at most {}", kDrawn, kHighest)};
   std::vector<double> right[4], finite[4];
   for (int times = 1; times <= 3; ++times)
     for (uint64_t s = 0; s < kSeeds; ++s) {
@@ -78,10 +94,7 @@ Outcome run(uint64_t seed) {
                           any ? fmt::format("{:.3g}", t.losses.back()) : "none", percent_text(t.finite()),
                           percent_text(t.right)});
       if (s > 0) continue;
-      Curve curve{fmt::format("{}/n", times), {}};
-      for (size_t i = 0; i < t.losses.size(); ++i)
-        if (t.losses[i] > 0) curve.points.emplace_back(i + 1, t.losses[i]);
-      if (!curve.points.empty()) out.curves.push_back(curve);
+      if (any) out.curves.push_back({fmt::format("{}/n", times), drawn(t.losses)});
     }
   const auto shares = [&](const std::vector<double>& list) {
     const auto [low, high] = std::ranges::minmax(list);

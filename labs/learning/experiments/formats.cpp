@@ -55,7 +55,7 @@ Outcome run_network(uint64_t seed, const std::string& network) {
   Outcome out{.heads = {"format", "bits", "largest", "smallest normal", "smallest", "relative step",
                         "gradients to zero", "with the loss times 65536"},
               .x = "log2 of a number",
-              .y = "step to the next, relative; share of gradients",
+              .y = "relative step; share of gradients",
               .log_y = true};
   const std::vector<float> all = gradients(seed, network);
   const auto to_zero = [&](const NarrowFormat& f, double scale) {

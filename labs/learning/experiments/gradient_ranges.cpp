@@ -83,7 +83,7 @@ Outcome run(uint64_t seed) {
   Outcome out{.heads = {"gradient of", "numbers", "median", "largest", "0 as f16", "of their sum",
                         "scaled: 0 as f16", "as e5m2", "0 as bf16"},
               .x = "log2 of a gradient",
-              .y = "share of the tensor's gradients that are not 0",
+              .y = "share of gradients that are not 0",
               .log_y = true};
   double worst = 0, worst_sum = 0, worst_scaled = 0, brain = 0, biggest = 0;
   for (Gradients& g : gradients(seed)) {

@@ -180,7 +180,7 @@ std::string text_of(const Both& both) {
 Outcome run(uint64_t seed) {
   Outcome out{.heads = {"pictures", "by", "batch", "running statistics", "statistics of the batch"},
               .x = "strength of the shift",
-              .y = "percentage points gained by statistics of the batch"};
+              .y = "points gained by statistics of the batch"};
   Measurements all;
   for (size_t s = 0; s < kSeeds; ++s) all.push_back(measure(seed + s));
   const auto show = [&](const std::string& what, const std::string& by, int64_t batch, const Both& both) {

@@ -207,14 +207,22 @@ std::unique_ptr<Network> network_of(const std::string& line, const Dims& in, int
 }
 
 NetworkFile network_line(const std::string& line_or_file) {
+  if (line_or_file.find_first_not_of(' ') == std::string::npos)
+    throw std::invalid_argument(
+        "--network is empty: write layers, as \"conv 6 5, pool, 120, 10\", or leave it out");
   if (!line_or_file.ends_with(".json")) return {line_or_file, {}};
   std::ifstream in(line_or_file);
   if (!in) throw std::invalid_argument(line_or_file + ": no such file");
   NetworkFile read;
   try {
     const auto file = nlohmann::json::parse(in);
-    for (const auto& layer : file.at("layers"))
-      read.line += (read.line.empty() ? "" : ", ") + layer.get<std::string>();
+    const auto& layers = file.at("layers");
+    for (size_t i = 0; i < layers.size(); ++i) {
+      if (!layers.at(i).is_string())
+        throw std::invalid_argument(fmt::format("{}: layers[{}] is {}, and has to be a text, as \"conv 6 5\"",
+                                                line_or_file, i, layers.at(i).dump()));
+      read.line += (i == 0 ? "" : ", ") + layers.at(i).get<std::string>();
+    }
     for (const auto& [key, value] : file.items()) {
       if (key == "layers") continue;
       if (!value.is_string() && !value.is_number())

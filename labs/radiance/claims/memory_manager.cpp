@@ -1,9 +1,6 @@
 // Experiment memory_manager: compares a training with all free memory and with a budget. Trainings run in
 // separate processes, so that the system reports their peaks.
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +8,7 @@
 #include <utility>
 
 #include "harness/records/input.h"
+#include "labs/radiance/claims/own_folder.h"
 #include "labs/radiance/claims/small_runs.h"
 #include "labs/radiance/run/apart.h"
 #include "labs/radiance/run/budget.h"
@@ -28,26 +26,6 @@ const Claim kLess{.id = "memory_manager.less",
 
 namespace fs = std::filesystem;
 
-/// A folder that is removed with this object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "klab_claims_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make the folder " + name);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 /// Result of a training.
 struct Trained {
   double peak = 0, psnr = 0, rate = 0;
@@ -56,7 +34,7 @@ struct Trained {
 
 /// `memory`: bytes of the budget; 0: what is free. Empty where the budget is less than a training takes at least. By the rungs
 /// that a training named `plan` has chosen, so that none is timed, which takes memory of its own.
-std::optional<Trained> train(const Folder& folder, const std::string& name, const std::string& plan,
+std::optional<Trained> train(const OwnFolder& folder, const std::string& name, const std::string& plan,
                              int64_t memory, uint64_t seed) {
   const fs::path log = folder.path() / (name + ".log"), out = folder.path() / name;
   std::vector<std::string> command = {"klab",      "train", "built-in", "--downscale",        "4",
@@ -79,8 +57,8 @@ std::optional<Trained> train(const Folder& folder, const std::string& name, cons
 
 /// A training within that share of `peak`, or within the smallest larger one, by steps of five per cent, that it accepts: what a
 /// process takes before its first array differs from machine to machine. Returns the per cent, too.
-std::pair<Trained, int> train_within(const Folder& folder, const std::string& plan, int percent, double peak,
-                                     uint64_t seed) {
+std::pair<Trained, int> train_within(const OwnFolder& folder, const std::string& plan, int percent,
+                                     double peak, uint64_t seed) {
   for (int given = percent; given <= 100; given += 5)
     if (const auto t = train(folder, fmt::format("budget_{}_{}", percent, given), plan,
                              int64_t(peak * given / 100), seed))
@@ -93,7 +71,7 @@ Outcome run(uint64_t seed) {
                         "samples/s"},
               .x = "peak, MB",
               .y = "PSNR, dB"};
-  const Folder folder;
+  const OwnFolder folder;
   Curve curve{"trainings", {}};
   const auto show = [&](const std::string& name, const Trained& t, const Trained& first) {
     out.rows.push_back({name, bytes_text(int64_t(t.peak)), fmt::format("{:.2f}", t.peak / first.peak),
