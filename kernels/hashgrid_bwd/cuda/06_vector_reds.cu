@@ -25,7 +25,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr unsigned kWarp = ~0U;
 
-#include "kernels/hashgrid_bwd/cuda/06_vector_reds-inl.h"
+#include "kernels/common/hashgrid/06_vector_reds-inl.h"
 
 template <int kDim, int kFeatures>
 __global__ void __launch_bounds__(kThreads)

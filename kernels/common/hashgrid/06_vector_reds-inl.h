@@ -1,4 +1,4 @@
-// The part of hashgrid_bwd.cuda.06_vector_reds that 07_lane_pairs takes over as it is.
+// The part of hashgrid_bwd.cuda.06_vector_reds that 07_lane_pairs and hashtable_bwd.cuda.02_vector_reds take over as it is.
 
 /// Adds the features of an entry: by as few reds as there are where `whole`, that is, where the table is aligned to its
 /// entries.
