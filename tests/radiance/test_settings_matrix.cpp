@@ -44,6 +44,7 @@ json needed_for(const DeclaredSetting& setting) {
   if (begins("schedule steps:")) return {{"schedule", "steps"}, {"decay_start", 2}, {"decay_every", 2}};
   if (begins("schedule shares:")) return json::object({{"schedule", "shares"}});
   if (begins("schedules steps and shares:")) return {{"schedule", "shares"}, {"decay_start_share", 0}};
+  if (begins("directions octaves:")) return json::object({{"directions", "octaves"}});
   if (begins("levels in turn:")) return json::object({{"open_until", 1}});
   if (begins("sampling error:")) return json::object({{"sampling", "error"}});
   return json::object();

@@ -42,7 +42,10 @@ struct Config : LossSettings {
   int64_t width = 64;
   int64_t color_width = 0;         // of the color network's layers; 0: width
   int64_t geometry_features = 16;  // outputs of the density network; the first is the log-density
-  int64_t sh_degree = 4;
+  // what the color network reads of a direction; or "octaves": sines and cosines, as NeRF has them
+  std::string directions = "harmonics";
+  int64_t sh_degree = 4;          // harmonics
+  int64_t direction_octaves = 4;  // octaves
   // Optimizer.
   double learning_rate = 2e-2;
   double beta1 = 0.9;
@@ -126,7 +129,10 @@ struct Config : LossSettings {
     visit("color_width", c.color_width, 0, 256, "neurons", "those of the color network; 0: as the others");
     visit("geometry_features", c.geometry_features, 1, 64, "numbers",
           "outputs of the density network; the first is the logarithm of the density");
-    visit("sh_degree", c.sh_degree, 1, 4, "", "degree of the spherical harmonics");
+    visit("directions", c.directions, "harmonics octaves", "what the color network reads of a direction");
+    visit("sh_degree", c.sh_degree, 1, 4, "", "directions harmonics: degree of the spherical harmonics");
+    visit("direction_octaves", c.direction_octaves, 1, 16, "octaves",
+          "directions octaves: sines and cosines of doubling frequencies");
     visit("learning_rate", c.learning_rate, 1e-9, 1, "", "learning rate at the start");
     visit("beta1", c.beta1, 0, 0.9999999, "", "decay of Adam's first moment, a step");
     visit("beta2", c.beta2, 0, 0.9999999, "", "decay of Adam's second moment, a step");
@@ -183,6 +189,11 @@ struct Config : LossSettings {
   /// shrink after it has grown).
   void validate() const;
 };
+
+/// Returns how many numbers the color network reads of a direction.
+inline int64_t direction_features(const Config& c) {
+  return c.directions == "octaves" ? 6 * c.direction_octaves : c.sh_degree * c.sh_degree;
+}
 
 /// Converts names to the ops' numbers: "mse", "huber" and "smooth_l1"; "black", "white" and "random".
 inline int64_t loss_kind(std::string_view loss) { return loss == "mse" ? 0 : loss == "huber" ? 1 : 2; }

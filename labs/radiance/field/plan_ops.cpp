@@ -14,7 +14,8 @@ const std::vector<std::string>& plan_ops() {
        // Not in every step.
        "occupancy_choose", "occupancy_place", "occupancy_update", "occupancy_bits",
        // Only if the config asks for them.
-       "clip_norm", "hashtable_fwd", "hashtable_bwd", "error_map_draw", "error_map_weigh", "error_map_learn",
+       "clip_norm", "frequency_fwd", "hashtable_fwd", "hashtable_bwd", "error_map_draw", "error_map_weigh",
+       "error_map_learn",
        // Only for pictures of a model in fewer bits.
        "hashtable_narrow_fwd", "mlp_narrow_fwd", "mlp_int8_fwd",
        // Only if gradients are stored in fewer bits.
