@@ -14,6 +14,7 @@
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/field/narrow.h"
 #include "labs/radiance/field/placement.h"
+#include "labs/radiance/loss/terms.h"
 #include "reference/float16.h"
 
 namespace klab {
@@ -40,6 +41,8 @@ struct FrequencyConfig {
   std::string background = "white";    // "white" | "black" | "random"
   std::string pixel_point = "middle";  // as in Config
   double near = 0;                     // as in Config
+  LossSettings
+      terms;  // of these the weights of the rays' opacity: the others need what this field does not have
 
   /// Like Config::fields.
   template <class Self, class Visit>
@@ -67,6 +70,10 @@ struct FrequencyConfig {
     visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
+    for (const LossTerm& each : loss_terms())
+      if (each.term->needs == Term::opacity)
+        visit(each.term->name, c.terms.*each.weight, each.term->low, each.term->high, "",
+              each.term->weight_of);
   }
   /// Throws std::invalid_argument for a chunk with no room for one ray, or an odd width.
   void validate() const;
