@@ -36,7 +36,7 @@ struct Values {
   std::string scale_text;
   int64_t resident = 0, parts = 1;
   bool recompute = false;
-  double eval_every = 0;
+  std::string eval_every;
   int64_t plateau = 0, patience = 0;
   std::vector<std::string> set;
   bool matrix = false;
@@ -150,7 +150,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   run.out = v.out;
   run.resume = v.resume;
   run.evaluate = !v.no_eval;
-  if (given("--eval-every")) run.eval_every = v.eval_every;
+  if (given("--eval-every")) run.eval_every = validation_interval_from(v.eval_every);
   if (given("--plateau")) run.plateau = v.plateau;
   if (given("--patience")) run.patience = v.patience;
   run.retry_not_finite = v.on_nan == "retry";
@@ -215,7 +215,7 @@ std::function<int()> setup_train(CLI::App& app) {
       "seconds that the evaluation on the test views may take (default 60): views of at most 800 pixels a "
       "side, fewer or smaller ones where these take longer; or all: every view at its full size");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
-  add_setting(app, "--eval-every", v->eval_every);
+  add_text(app, "--eval-every", v->eval_every);
   add_setting(app, "--plateau", v->plateau);
   add_setting(app, "--patience", v->patience);
   add_setting(app, "--metrics-every", v->run.metrics_every);

@@ -116,11 +116,12 @@ std::vector<DeclaredOption> make_options() {
       {.command = "train",
        .name = "--eval-every",
        .topic = "watching",
-       .unit = "seconds",
-       .range = range::seconds,
+       .unit = "seconds or steps",
+       .values = "10, 500steps, ...",
        .default_text = "never",
-       .meaning = "training between two scores on a few test views, chosen so that they take at most 3 % of "
-                  "the time"},
+       .meaning =
+           "seconds of training, or steps, between two scores on a few test views, chosen so that they "
+           "take at most 3 % of the time"},
       {.command = "train",
        .name = "--plateau",
        .topic = "watching",

@@ -60,7 +60,7 @@ void TrainingLoop::begin_view(FieldTrainer& trainer) {
 }
 
 void TrainingLoop::begin_watch(FieldTrainer& trainer) {
-  watch_.begin();
+  watch_.begin(trainer);
   std::error_code ignored;
   if (run_.options.retry_not_finite && !fs::exists(run_.folder->file("checkpoint.safetensors"), ignored))
     save(trainer);
