@@ -127,7 +127,8 @@ TEST(AdaptiveTable, CrowdedLevelsGrowByHalfAsLongAsThereIsRoom) {
       << "room for one only";
   EXPECT_EQ(table.wanted(first, {0.6, 0.05, 0.9}), (std::vector<int64_t>{1536, 688, 1536}))
       << "what shrinks makes room";
-  EXPECT_EQ(table.wanted({512, 1024, 1024}, {0.01, 0.5, 0.15}), (std::vector<int64_t>{512, 1024, 1024}))
+  EXPECT_EQ(table.wanted({512, 1024, 1024}, {0.01, 0.5, 0.15}),
+            (std::vector<int64_t>{512, 1024, 1024}))
       << "neither crowded nor idle, or as small as may be";
 }
 
@@ -251,6 +252,24 @@ TEST(LevelUse, MeasuringLevelsDoesNotChangeTraining) {
     const Array<float>&a = alone.model().of(Part::table), &b = watched.model().of(Part::table);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin())) << plain;
   }
+}
+
+TEST(LevelUse, IsMeasuredOfABatchInPartsToo) {
+  const Config c = small_config();
+  const Plan plan = plan_for(c);
+  const BatchShare halves = {.parts = 2, .first = 0, .own = 2}, half = {.parts = 2, .first = 0, .own = 1};
+  Trainer alone(small_scene(), c, plan, 5, cpu_backend(), {}, nullptr, halves),
+      watched(small_scene(), c, plan, 5, cpu_backend(), {}, nullptr, halves);
+  for (int i = 0; i < 3; ++i) {
+    alone.step(0);
+    watched.step(0);
+    const std::vector<LevelUse> uses = watched.level_uses();
+    ASSERT_EQ(int64_t(uses.size()), c.levels);
+    for (const LevelUse& use : uses) EXPECT_GT(use.gradient, 0);
+  }
+  const Array<float>&a = alone.model().of(Part::table), &b = watched.model().of(Part::table);
+  EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin()));
+  EXPECT_TRUE(Trainer(small_scene(), c, plan, 5, cpu_backend(), {}, nullptr, half).level_uses().empty());
 }
 
 TEST(LevelUse, CountsPointsEntriesAndUnsharedPoints) {

@@ -146,6 +146,23 @@ TEST(Watching, TermsOfTheLossAddUpToIt) {
   EXPECT_TRUE(std::isnan(trainer.step(0).gradient_norm));
 }
 
+TEST(Watching, DecayIsMeasuredWithTheGradientAndIsNoPartOfTheLoss) {
+  Config c = small_config();
+  Trainer plain(small_scene(), c, small_plan(), 3);
+  c.weight_decay = 0.1;
+  Trainer trainer(small_scene(), c, small_plan(), 3);
+  double squares = 0;
+  for (const Part part : {Part::density, Part::color})
+    for (const float w : trainer.model().of(part)) squares += double(w) * double(w);
+  trainer.measure_next_gradient();
+  plain.measure_next_gradient();
+  const StepReport with = trainer.step(0), without = plain.step(0);
+  EXPECT_NEAR(with.decay, 0.05 * squares, 1e-6 * squares);
+  EXPECT_EQ(with.loss, without.loss);
+  EXPECT_EQ(without.decay, 0);
+  EXPECT_EQ(trainer.step(0).decay, 0) << "not measured";
+}
+
 TEST(Watching, ClippingShortensTheGradientOfTheNetworksOnly) {
   const auto norms = [](double limit) {
     Config c = small_config();
