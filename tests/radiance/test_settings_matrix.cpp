@@ -59,6 +59,7 @@ const std::map<std::string, std::string>& later_effects() {
       {"hash.table_crowded", "levels grow after hundreds of steps"},
       {"hash.table_sparse", "levels shrink after hundreds of steps"},
       {"hash.table_every", "levels are checked after hundreds of steps"},
+      {"hash.table_order", "levels grow after hundreds of steps"},
       {"hash.table_idle", "entries are reset after hundreds of steps"},
       {"hash.cone", "the scene is no larger than the unit cube"},
       {"hash.early_stop", "nothing is opaque yet"},

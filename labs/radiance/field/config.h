@@ -31,7 +31,9 @@ struct Config : LossSettings {
   double table_crowded = 0.5;  // adaptive: a level grows when more than this share of it is in use ...
   double table_sparse = 0.15;  // ... and shrinks when less than this share is
   int64_t table_every = 16;    // adaptive: steps between two checks of the levels
-  int64_t table_idle = 2048;   // adaptive: steps without a gradient after which an entry is reset
+  // adaptive: which crowded levels grow first where room is short; or "gradient": those with the largest gradients
+  std::string table_order = "coarse";
+  int64_t table_idle = 2048;  // adaptive: steps without a gradient after which an entry is reset
   // Levels that learn in turn, from the coarsest; 0: all from the beginning. (K. Park and others, "Nerfies", 2021, for frequencies.)
   double open_until = 0;   // share of the run after which all do
   int64_t open_first = 4;  // levels that do at the beginning
@@ -115,6 +117,8 @@ struct Config : LossSettings {
           "adaptive table: share in use below which a level shrinks");
     visit("table_every", c.table_every, 1, int64_t(1) << 30, "steps",
           "adaptive table: steps between two checks of the levels");
+    visit("table_order", c.table_order, "coarse gradient",
+          "adaptive table: which crowded levels grow first where room is short");
     visit("table_idle", c.table_idle, 1, int64_t(1) << 30, "steps",
           "adaptive table: steps without a gradient after which an entry is reset");
     visit("open_until", c.open_until, 0, 1, "share of the run",

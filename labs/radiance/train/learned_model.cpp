@@ -121,6 +121,7 @@ TableEntries LearnedModel::table_entries() {
   OptimizerState& moments = moments_[kTable];
   TableEntries entries = {.values = {model_.parameters[kTable].data(), moments.m.data(), moments.v.data()},
                           .counts = {moments.steps.data()},
+                          .squares = moments.v.data(),
                           .features = model_.config.features};
   if (averages()) entries.values.push_back(averages_[kTable].data());
   return entries;
