@@ -55,12 +55,13 @@ LabSections lab_sections(const std::vector<LadderView>& ladders, const nlohmann:
                          Plots& plots);
 
 struct TrainingPlots {
-  std::string psnr, loss, scale, skipped, unseen, gradient, rate, speed, memory, cpu, occupied, batch;
+  std::vector<std::string> columns;  // by drawn column: the curves of all runs
   struct Levels {
     std::string shares, gradient;
   };
   std::vector<Levels> levels;       // by run: its hash table's levels; empty if it has none
   std::vector<std::string> stages;  // by run: shares of its stages over time
+  std::vector<std::string> terms;   // by run: terms of its loss
 };
 TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots);
 std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPlots& keys,

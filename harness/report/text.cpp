@@ -105,9 +105,11 @@ std::string report_markdown(const ReportInput& in) {
   for (const std::string& folder : in.train) {
     const TrainingRun t = read_training(folder, 0);
     const auto score = t.result.value("score", nlohmann::json::object());
-    text += fmt::format("Training `{}`: {} steps in {:.1f} s, PSNR {:.2f} dB, SSIM {:.4f}.\n", t.name,
-                        t.result.value("steps", 0), t.result.value("seconds_training", 0.0),
-                        score.value("psnr", 0.0), score.value("ssim", 0.0));
+    text += fmt::format("Training `{}`: {} steps in {:.1f} s, {}.\n", t.name, t.result.value("steps", 0),
+                        t.result.value("seconds_training", 0.0),
+                        score.empty() ? "not scored"
+                                      : fmt::format("PSNR {:.2f} dB, SSIM {:.4f}", score.value("psnr", 0.0),
+                                                    score.value("ssim", 0.0)));
   }
   return text;
 }

@@ -54,8 +54,35 @@ std::string memory_html(const TrainingRun& run) {
   return fmt::format(
       "<p class=\"note\">memory: {:.2f} GB planned, {:.2f} GB at most, {:.2f} GB on average, of {:.2f} GB "
       "allowed</p>\n",
-      1e-9 * number(memory, "planned"), 1e-9 * number(memory, "peak"), 1e-3 * mean_of(run.memory),
-      1e-9 * number(memory, "budget"));
+      1e-9 * number(memory, "planned"), 1e-9 * number(memory, "peak"),
+      1e-3 * mean_of(curve_of(run, "memory")), 1e-9 * number(memory, "budget"));
+}
+
+/// Returns a table of what the curves are on average, at most and at the end, and a line on clipping and the batch.
+std::string means_html(const TrainingRun& run) {
+  HtmlTable table("means_" + run.name, {"while it trained", "mean", "largest", "last"});
+  for (size_t c = 0; c < run.curves.size(); ++c) {
+    const auto& points = run.curves[c].points;
+    if (points.empty()) continue;
+    const auto largest = std::ranges::max_element(points, {}, &std::pair<double, double>::second);
+    const auto cell = [&](double v) {
+      return HtmlCell::number(v, fmt::format("{:.4g} {}", v, drawn_columns()[c].unit));
+    };
+    table.add({HtmlCell::text(drawn_columns()[c].axis), cell(mean_of(run.curves[c])), cell(largest->second),
+               cell(points.back().second)});
+  }
+  std::string notes;
+  if (run.clipped)
+    notes += fmt::format("the gradient was clipped in {:.0f} % of the records", 100 * *run.clipped);
+  if (run.result.contains("allocations_failed"))
+    notes +=
+        fmt::format("{}{:.0f} allocations failed, the batch was halved {:.0f} times and doubled {:.0f} times",
+                    notes.empty() ? "" : "; ", number(run.result, "allocations_failed"),
+                    number(run.result, "batches_shrunk"), number(run.result, "batches_grown"));
+  if (run.best_batch)
+    notes += fmt::format("; most samples a second, {:.3g} M, with a batch of {:.0f}", 1e-6 * run.best_rate,
+                         *run.best_batch);
+  return table.html(false) + (notes.empty() ? "" : "<p class=\"note\">" + notes + "</p>\n");
 }
 
 /// Returns the final statistics of a training's hash table, level by level; empty if there are none.
@@ -116,17 +143,18 @@ std::string levels_html(const TrainingRun& run, const TrainingPlots::Levels& key
   return html + "</div>\n" + table.html(false);
 }
 
-/// Returns the caption of a picture that compares a test view: the view and its PSNR where the run's cameras tell them.
+/// Returns the caption of a picture that compares a view: the view and its PSNR where the run's cameras tell them.
 std::string compared_text(const TrainingRun& run, const TrainingPicture& p) {
   std::string view;
   if (run.cameras)
     for (const CameraPlot::Camera& c : run.cameras->test)
       if (c.picture == p.name)
         view = fmt::format(", {}{}", c.name, c.psnr ? fmt::format(" ({:.2f} dB)", *c.psnr) : "");
-  return p.name + view + ": left the truth, right the model; not trained on";
+  return p.name + view + ": left the truth, right the model; " +
+         (p.name.starts_with("train_") ? "trained on" : "not trained on");
 }
 
-/// Returns a picture of a test view with a slider. Without scripts and on paper the two pictures are next to each other.
+/// Returns a picture of a view with a slider. Without scripts and on paper the two pictures are next to each other.
 std::string compared_html(const TrainingRun& run, const TrainingPicture& p) {
   std::string html = "<figure class=\"compare\"><div class=\"pair\">";
   for (const auto& [style, data, what] :
@@ -148,14 +176,11 @@ std::string pictures_html(const TrainingRun& run) {
       continue;
     }
     const bool depth = p.name.find("depth") != std::string::npos;
-    const bool train = p.name.starts_with("train_");
     html += fmt::format(
         "<figure><img src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}\" loading=\"lazy\"><figcaption>{}: "
         "{}</figcaption></figure>\n",
         p.data, p.width, p.height, escaped(p.name), escaped(p.name),
-        depth   ? "depth, near is light"
-        : train ? "left the model, right the truth; trained on"
-                : "rendered by the model");
+        depth ? "depth, near is light" : "rendered by the model");
   }
   return html.empty() ? "" : "<div class=\"pictures\">\n" + html + "</div>\n";
 }
@@ -163,40 +188,23 @@ std::string pictures_html(const TrainingRun& run) {
 }  // namespace
 
 TrainingPlots training_plots(const std::vector<TrainingRun>& runs, Plots& plots) {
-  std::vector<Curve> psnr, loss, scale, skipped;
-  for (const TrainingRun& run : runs) {
-    if (run.psnr.points.size() < 2) continue;
-    psnr.push_back(run.psnr);
-    loss.push_back(run.loss);
-    if (run.scale.points.size() < 2) continue;
-    scale.push_back(run.scale);
-    skipped.push_back(run.skipped);
-  }
-  const auto drawn = [&](Curve TrainingRun::*curve, const char* title, bool logarithmic) {
+  TrainingPlots keys;
+  for (size_t c = 0; c < drawn_columns().size(); ++c) {
     std::vector<Curve> curves;
     for (const TrainingRun& run : runs)
-      if ((run.*curve).points.size() >= 2) curves.push_back(run.*curve);
-    return plots.curves(curves, "seconds of training", title, false, logarithmic);
-  };
-  TrainingPlots keys{plots.curves(psnr, "seconds of training", "PSNR of the batch, dB", false, false),
-                     plots.curves(loss, "seconds of training", "loss", false, true),
-                     plots.curves(scale, "seconds of training", "loss scale", false, true),
-                     plots.curves(skipped, "seconds of training", "steps left out", false, false),
-                     drawn(&TrainingRun::unseen, "PSNR of unseen views, dB", false),
-                     drawn(&TrainingRun::gradient, "length of the gradient", true),
-                     drawn(&TrainingRun::rate, "learning rate", true),
-                     drawn(&TrainingRun::speed, "M samples a second", false),
-                     drawn(&TrainingRun::memory, "memory of the process, MB", false),
-                     drawn(&TrainingRun::cpu, "processor in use, %", false),
-                     drawn(&TrainingRun::occupied, "occupied cells, %", false),
-                     drawn(&TrainingRun::batch, "samples of a step, planned", false),
-                     {},
-                     {}};
+      if (run.curves[c].points.size() >= 2) curves.push_back(run.curves[c]);
+    const DrawnColumn& column = drawn_columns()[c];
+    keys.columns.push_back(
+        plots.curves(curves, "seconds of training", column.axis, false, column.logarithmic));
+  }
   for (const TrainingRun& run : runs) {
     keys.levels.push_back(level_plots(run, plots));
     const bool several = !run.stages.empty() && run.stages.front().points.size() >= 2;
     keys.stages.push_back(plots.curves(several ? run.stages : std::vector<Curve>(), "seconds of training",
                                        "share of the time, %", false, false));
+    const bool long_enough = !run.terms.empty() && run.terms.front().points.size() >= 2;
+    keys.terms.push_back(plots.curves(long_enough ? run.terms : std::vector<Curve>(), "seconds of training",
+                                      "weighted terms of the loss", false, true));
   }
   return keys;
 }
@@ -210,6 +218,11 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
     const json& r = run.result;
     const json score = r.value("score", json::object());
     const double steps = std::max(1.0, number(r, "steps"));
+    const auto scored = [&](const char* key, const char* form) {
+      return score.contains(key)
+                 ? HtmlCell::number(number(score, key), fmt::format(fmt::runtime(form), number(score, key)))
+                 : HtmlCell::text("not scored");
+    };
     table.add({HtmlCell::text(run.name), HtmlCell::text(r.value("scene", "")),
                HtmlCell::number(number(r, "steps"), fmt::format("{:.0f}", number(r, "steps"))),
                HtmlCell::number(number(r, "seconds_training"),
@@ -218,28 +231,16 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
                                 fmt::format("{:.1f}", 1e3 * number(r, "seconds_training") / steps)),
                HtmlCell::number(number(r, "samples_per_second"),
                                 three_digits(number(r, "samples_per_second") * 1e-6)),
-               HtmlCell::number(number(score, "psnr"), fmt::format("{:.2f} dB", number(score, "psnr"))),
-               HtmlCell::number(number(score, "ssim"), fmt::format("{:.4f}", number(score, "ssim"))),
+               scored("psnr", "{:.2f} dB"), scored("ssim", "{:.4f}"),
                HtmlCell::number(number(r, "peak_memory"),
                                 fmt::format("{:.2f} GB", number(r, "peak_memory") * 1e-9))});
   }
   std::string html =
       "<section id=\"training\"><h2>Training</h2>\n" + table.html(false) + "<div class=\"plots\">\n";
-  for (const auto& [key, caption] :
-       {std::pair{keys.psnr, "PSNR of the rays of each step, not of test views."},
-        std::pair{keys.unseen, "PSNR of a few reduced test views, on which it was not trained."},
-        std::pair{keys.loss, "Loss."}, std::pair{keys.gradient, "Length of the gradient before clipping."},
-        std::pair{keys.rate, "Learning rate."},
-        std::pair{keys.speed, "Samples a second through the whole step."},
-        std::pair{keys.memory, "Memory of the process; the largest and the planned bytes stand below."},
-        std::pair{keys.cpu, "Processor in use, of all threads."},
-        std::pair{keys.occupied, "Share of the volume that is not known to be empty."},
-        std::pair{keys.batch, "Samples that a step aims at: fewer where memory was short."},
-        std::pair{keys.scale,
-                  "What the loss is multiplied by in half precision: it halves where gradients overflow."},
-        std::pair{keys.skipped, "Steps left out because their gradients were not finite."}})
-    if (const std::string svg = plots.svg(key); !svg.empty())
-      html += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, caption);
+  for (size_t c = 0; c < keys.columns.size(); ++c)
+    if (const std::string svg = plots.svg(keys.columns[c]); !svg.empty())
+      html +=
+          fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, drawn_columns()[c].caption);
   html += "</div>\n";
   for (size_t i = 0; i < runs.size(); ++i) {
     const TrainingRun& run = runs[i];
@@ -247,10 +248,13 @@ std::string training_html(const std::vector<TrainingRun>& runs, const TrainingPl
     const json score = run.result.value("score", json::object());
     if (const std::string protocol = score.value("protocol", ""); !protocol.empty())
       html += fmt::format("<p class=\"note\">{}</p>\n", escaped(protocol));
-    html += memory_html(run) + stages_html(run);
-    if (const std::string svg = plots.svg(keys.stages[i]); !svg.empty())
-      html += fmt::format(
-          "<figure>{}<figcaption>Shares of the time of the largest stages.</figcaption></figure>\n", svg);
+    html += memory_html(run) + means_html(run) + stages_html(run);
+    for (const auto& [key, caption] : {std::pair{keys.stages[i], "Shares of the time of the largest stages."},
+                                       std::pair{keys.terms[i],
+                                                 "Terms of the loss, each with its weight: they add up to "
+                                                 "the loss, but for the decay of weights."}})
+      if (const std::string svg = plots.svg(key); !svg.empty())
+        html += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, caption);
     html += levels_html(run, keys.levels[i], plots, fmt::format("levels_{}", i)) + pictures_html(run) +
             (run.cameras ? cameras_html(*run.cameras) : "");
     if (run.result.contains("plan") && run.result["plan"].is_object()) {

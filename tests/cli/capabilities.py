@@ -2,7 +2,7 @@
 rows at small sizes.
 
     capabilities.py KLAB page              prints the page
-    capabilities.py KLAB options           every option of the page is in the command's help
+    capabilities.py KLAB options           every option of the page is in the command's help, and every claim is klab's
     capabilities.py KLAB try NUMBER|all    runs so many rows, chosen by the build of klab, in the present folder
 """
 import hashlib
@@ -14,18 +14,31 @@ import subprocess
 import sys
 import zlib
 
-# A row: what, the command of the page, the arguments that are tried, and what is printed (or FILE: what the file holds).
-# RUN, CELLS and NET are a trained hash field, voxels and a classifier.
+# A row: what, the command of the page, the arguments that are tried, and what is printed (or FILE: what the file holds). RUN, CELLS, SPLATS and NET are a trained hash field, voxels, Gaussians
+# and a classifier.
 ROWS = {
     "While it trains": [
         ("scores of unseen views, in at most 3 % of the time", "train DIR --eval-every 10",
          "train TRAINED --steps 120 --eval-every 0.05 --no-eval --out scored", "unseen views: PSNR"),
+        ("the same by steps", "train DIR --eval-every 500steps",
+         "train TRAINED --steps 60 --eval-every 20steps --no-eval --out by_steps", "unseen views: PSNR"),
         ("half the learning rates, and an early end, once these gain nothing", "train DIR --eval-every 10 --plateau 3 --patience 8",
          "train TRAINED --steps 100000 --set learning_rate=1e-9 --eval-every 0.02 --patience 2 --no-eval --out early", "ended     early"),
-        ("curves of loss, terms, gradient, rates, memory in the terminal", "watch RUN", "watch RUN --once", "length of the gradient"),
+        ("loss and share of right answers of a network on examples that it does not learn from", "classify DATA",
+         "classify glyphs --model softmax --train 60 --test 20 --batch 20 --epochs 1 --plan naive --out watched", "right "),
+        ("curves of loss, learning rate, samples a second, memory of host and GPU in the terminal", "watch RUN", "watch RUN --once",
+         "learning rate"),
+        ("each term of the loss, and the gradient before and after clipping", "watch RUN", "watch TERMS --once", "loss_opacity_l1"),
+        ("lines of metrics.csv ten times a second", "train DIR --metrics-every 0.1",
+         "train TRAINED --steps 20 --metrics-every 0.001 --no-eval --out lines", "trained"),
         ("the same as a page, with shares of the stages over time", "report --train RUN -o FILE", "report --train RUN -o page.html",
          "page.html: Shares of the time"),
+        ("means and largest values, planned memory, allocations that failed", "report --train RUN -o FILE",
+         "report --train RUN -o page.html", "page.html: allocations failed"),
         ("use and collisions of each level of the table", "train DIR", "train TRAINED --steps 8 --no-eval --out levels", "ever moved"),
+        ("the same of CUDA rungs", "train DIR --backend simt",
+         "train built-in --downscale 25 --config tiny.json --plan last --backend simt --steps 1 --no-eval --out levels_there",
+         "ever moved"),
         ("a step that is not finite: back to the last checkpoint", "train DIR --on-nan retry",
          "train TRAINED --steps 8 --on-nan retry --no-eval --out retried", "trained"),
         ("the scene on a page while it trains", "train DIR --view", "train TRAINED --steps 8 --no-eval --view --out viewed",
@@ -38,6 +51,12 @@ ROWS = {
         ("a classifier's CUDA rungs; cuda: a GPU", "classify DATA --backend simt",
          "classify spirals --model softmax --train 60 --test 20 --batch 20 --epochs 1 --plan naive --backend simt --out there",
          "backend   simt"),
+        ("pixels drawn by their error, by CUDA rungs", "train DIR --backend simt --set sampling=error",
+         "train built-in --downscale 25 --config tiny.json --plan last --backend simt --set sampling=error --steps 1 --no-eval --out errors",
+         "counted in one step"),
+        ("a table that grows, by CUDA rungs", "train DIR --backend simt --set table=adaptive",
+         "train built-in --downscale 25 --config tiny.json --plan last --backend simt --set table=adaptive --steps 1 --no-eval --out growing",
+         "counted in one step"),
         ("a limit of memory, to which table, batch and pictures are fitted", "train DIR --memory 4GB",
          "train TRAINED --steps 4 --memory 2GB --no-eval --out fitted", "trained"),
         ("a batch in parts, by one process or several", "train DIR --parts 2", "train TRAINED --steps 4 --parts 2 --no-eval --out parts",
@@ -53,8 +72,16 @@ ROWS = {
          "train TRAINED --steps 8 --set opacity_entropy=1e-3 --set depth=0.1 --no-eval --out terms", "trained"),
         ("levels of the table that learn in turn, from the coarsest", "train DIR --set open_until=0.3",
          "train TRAINED --steps 8 --set open_until=0.5 --no-eval --out turns", "trained"),
+        ("opacities of rays in the loss of the classic field", "train DIR --field frequency --set opacity_entropy=1e-3",
+         "train built-in --downscale 25 --field frequency --config waves.json --plan last --set opacity_entropy=1e-3 --steps 2 --no-eval "
+         "--out waves", "trained"),
+        ("a table that grows where gradients are large", "train DIR --set table=adaptive --set table_order=gradient",
+         "train TRAINED --steps 8 --set table=adaptive --set table_order=gradient --no-eval --out ordered", "trained"),
         ("nothing in front of the cameras", "train DIR --set near=0.1", "train TRAINED --steps 8 --set near=0.1 --no-eval --out far",
          "trained"),
+        ("near and far of a scene's rays, drawn", "scene DIR", "scene built-in --downscale 25", "(near) to"),
+        ("directions as sines and cosines in place of harmonics", "train DIR --set directions=octaves",
+         "train TRAINED --steps 8 --set directions=octaves --set direction_octaves=3 --no-eval --out octaves", "frequency_fwd"),
         ("networks of different widths", "train DIR --set width=32 --set color_width=64",
          "train TRAINED --steps 8 --set color_width=24 --no-eval --out wide", "trained"),
         ("features looked up again in place of being kept", "train DIR --recompute", "train TRAINED --steps 4 --recompute --no-eval --out again",
@@ -71,6 +98,8 @@ ROWS = {
         ("a training view next to its true picture", "render RUN --scene DIR --train-view 3",
          "render RUN --scene built-in --train-view 3 --downscale 25 --plan last --out trained_view", "trained on"),
         ("depth and opacity", "render RUN --depth", "render RUN --depth --size 24 --plan last --out deep", "deep/frame_0000_depth.png: PNG"),
+        ("expected and median depth of Gaussians", "render RUN --depth", "render SPLATS --depth --size 24 --plan last --out thin",
+         "thin/frame_0000_median.png: PNG"),
         ("a path of cameras through one queue", "render RUN --orbit 120", "render RUN --orbit 3 --size 24 --plan last --out turned",
          "through one queue"),
         ("a path whose pictures share work", "render RUN --orbit 120 --reuse", "render RUN --orbit 6 --reuse 3 --size 32 --plan last --out shared",
@@ -136,7 +165,39 @@ ROWS = {
     ],
 }
 
+# What was not built, or is off by default, and the claim that decided it.
+DECIDED = [
+    ("small pictures first, large ones later", "progressive.pictures"),
+    ("levels of the table in turn, by default", "progressive.levels"),
+    ("entries of the table removed because they are small", "progressive.small_entries"),
+    ("levels that grow where the gradient is largest", "progressive.gradients"),
+    ("a table that starts small and grows, by default", "table_growth.early"),
+    ("numbers removed by size without training again", "compression.pruning"),
+    ("a batch chosen by thresholds of memory", "batch_rules.thresholds"),
+    ("more processes that read pictures", "prefetch.more"),
+    ("a cache of entries that are read often", "hot_entries.faster"),
+    ("four bits a number, by default", "compression.int4"),
+]
+
 klab, action = sys.argv[1:3]
+tree = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def verdicts():
+    """What docs/claims.md says of each claim: text, verdict and measured values."""
+    found = {}
+    with open(os.path.join(tree, "docs", "claims.md"), encoding="utf-8") as file:
+        for line in file:
+            cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+            name = re.search(r"`klab claims (?:--run )?([a-z_0-9]+\.[a-z_0-9]+)`", cells[-1])
+            if len(cells) == 7 and name:
+                found[name.group(1)] = (cells[0], cells[2], cells[3])
+    return found
+
+
+def unrecorded():
+    with open(os.path.join(tree, "reports", "claims_unrecorded.csv"), encoding="utf-8") as file:
+        return dict(line.strip().split(",", 1) for line in file if "," in line)
 
 
 def page():
@@ -147,6 +208,12 @@ def page():
         print(f"\n## {topic}\n\n| what | command |\n|---|---|")
         for what, command, _, _ in rows:
             print(f"| {what} | `./klab {command}` |")
+    print("\n## Decided by measurement\n\nWhat klab leaves out, or leaves off by default, and the claim that decided it "
+          "([all claims](claims.md)).\n\n| what | claim | verdict | measured | command |\n|---|---|---|---|---|")
+    known, open_ones = verdicts(), unrecorded()
+    for what, claim in DECIDED:
+        text, verdict, measured = known.get(claim, ("", "not yet recorded", open_ones.get(claim, "")))
+        print(f"| {what} | {text} | {verdict} | {measured} | `./klab claims --run {claim}` |")
 
 
 def options():
@@ -160,16 +227,23 @@ def options():
                 if not re.search(rf"(^|[ ,]){re.escape(option)}\b", helps[name], re.M):
                     print(f"FAILED: klab {name} has no {option}")
                     faults += 1
+    known = {**verdicts(), **unrecorded()}
+    for what, claim in DECIDED:
+        if claim not in known:
+            print(f"FAILED: {claim}, which decided '{what}', is neither in docs/claims.md nor in reports/claims_unrecorded.csv")
+            faults += 1
     return faults
 
 
 MADE = {
     "RUN": "train TRAINED --steps 40 --metrics-every 0.01 --no-eval --out run",
     "CELLS": "train built-in --downscale 25 --field voxels --config cells.json --plan last --steps 8 --no-eval --out cells",
+    "TERMS": "train TRAINED --steps 40 --metrics-every 0.001 --set opacity_l1=1e-3 --set clip_norm=0.01 --no-eval --out terms_of_loss",
+    "SPLATS": "train built-in --downscale 25 --field gaussians --config splats.json --plan last --steps 4 --no-eval --out splats",
     "NET": "classify glyphs --model softmax --train 60 --test 20 --batch 20 --epochs 1 --plan naive --out net",
 }
 LINES = {"LINE": "conv 3 5, pool, 10", "BORDER": "conv 3 5 pad 2 reflect, pool, 10"}
-FOLDERS = {"RUN": "run", "CELLS": "cells", "NET": "net"}
+FOLDERS = {"RUN": "run", "CELLS": "cells", "TERMS": "terms_of_loss", "SPLATS": "splats", "NET": "net"}
 
 
 def run(text, stdin=""):
@@ -199,7 +273,9 @@ def attempt(number):
     small = {"levels": 4, "log2_table": 10, "finest_resolution": 64, "batch_samples": 1024, "first_rays": 32, "grid": 16,
              "steps_per_diagonal": 32, "width": 16}
     tiny = {**small, "batch_samples": 256, "first_rays": 16, "max_samples_per_ray": 32}
-    for name, config in (("small", small), ("tiny", tiny), ("cells", {"first_grid": 8, "grid": 16, "batch_samples": 1024})):
+    for name, config in (("small", small), ("tiny", tiny), ("cells", {"first_grid": 8, "grid": 16, "batch_samples": 1024}),
+                         ("splats", {"initial": 200, "most": 400}),
+                         ("waves", {"width": 16, "depth": 3, "skip": 2, "octaves": 4, "rays": 16, "coarse": 8, "fine": 8, "chunk": 1024})):
         with open(f"{name}.json", "w", encoding="utf-8") as file:
             json.dump(config, file)
     png("digit.png", 28)

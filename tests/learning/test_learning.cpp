@@ -425,7 +425,7 @@ TEST_F(DataFolder, NetworksOfOnesOwnLearnAndAreReadFromFiles) {
   EXPECT_TRUE(
       has(complaint_of(R"({"layers": ["16", 10]})"), "bad.json: layers[1] is 10, and has to be a text"));
   EXPECT_TRUE(has(complaint_of(R"({"layers": {"16": 10}})"), "bad.json: not {\"layers\""));
-  EXPECT_TRUE(has(complaint([] { network_line(" "); }), "--network is empty"));
+  EXPECT_TRUE(has(message_of([] { network_line(" "); }), "--network is empty"));
   std::ofstream(path / "all.json") << R"({"layers": ["16", "10"], "rate": 0.01, "optimizer": "momentum"})";
   EXPECT_EQ(network_line((path / "all.json").string()).settings,
             (std::map<std::string, std::string>{{"optimizer", "momentum"}, {"rate", "0.01"}}));

@@ -123,12 +123,30 @@ TEST(AdaptiveTable, CrowdedLevelsGrowByHalfAsLongAsThereIsRoom) {
   const std::vector<int64_t> first = table_sizes(c, 1);
   EXPECT_EQ(first, (std::vector<int64_t>{1024, 1024, 1024}));
   EXPECT_EQ(table_room(c, 1), (3 * 1024 + 700) / 8 * 8);
-  EXPECT_EQ(table.wanted(first, {0.6, 0.3, 0.9}), (std::vector<int64_t>{1536, 1024, 1024}))
+  const std::vector<size_t> coarse = {0, 1, 2};
+  EXPECT_EQ(table.wanted(first, {0.6, 0.3, 0.9}, {2, 1, 0}), (std::vector<int64_t>{1024, 1024, 1536}))
+      << "the first in the order has the room";
+  EXPECT_EQ(table.wanted(first, {0.6, 0.3, 0.9}, coarse), (std::vector<int64_t>{1536, 1024, 1024}))
       << "room for one only";
-  EXPECT_EQ(table.wanted(first, {0.6, 0.05, 0.9}), (std::vector<int64_t>{1536, 688, 1536}))
+  EXPECT_EQ(table.wanted(first, {0.6, 0.05, 0.9}, coarse), (std::vector<int64_t>{1536, 688, 1536}))
       << "what shrinks makes room";
-  EXPECT_EQ(table.wanted({512, 1024, 1024}, {0.01, 0.5, 0.15}), (std::vector<int64_t>{512, 1024, 1024}))
+  EXPECT_EQ(table.wanted({512, 1024, 1024}, {0.01, 0.5, 0.15}, coarse),
+            (std::vector<int64_t>{512, 1024, 1024}))
       << "neither crowded nor idle, or as small as may be";
+}
+
+TEST(AdaptiveTable, LevelsWithLargeGradientsGrowFirstIfAskedTo) {
+  Config c = adaptive_config();
+  c.levels = 3;
+  const std::vector<int64_t> sizes = {16, 24, 8};
+  std::vector<float> squares(size_t(c.features * 48), 1e-4F);
+  for (size_t k = size_t(c.features * 16); k < size_t(c.features * 40); ++k) squares[k] = 3e-4F;
+  for (size_t k = size_t(c.features * 40); k < squares.size(); ++k) squares[k] = 2e-4F;
+  const TableEntries entries = {
+      .values = {}, .counts = {}, .squares = squares.data(), .features = c.features};
+  EXPECT_EQ(AdaptiveTable(c, 1).order(entries, sizes), (std::vector<size_t>{0, 1, 2}));
+  c.table_order = "gradient";
+  EXPECT_EQ(AdaptiveTable(c, 1).order(entries, sizes), (std::vector<size_t>{1, 2, 0}));
 }
 
 TEST(AdaptiveTable, NeverBecomesDenseAndNeverLargerThanAFixedOne) {
@@ -251,6 +269,24 @@ TEST(LevelUse, MeasuringLevelsDoesNotChangeTraining) {
     const Array<float>&a = alone.model().of(Part::table), &b = watched.model().of(Part::table);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin())) << plain;
   }
+}
+
+TEST(LevelUse, IsMeasuredOfABatchInPartsToo) {
+  const Config c = small_config();
+  const Plan plan = plan_for(c);
+  const BatchShare halves = {.parts = 2, .first = 0, .own = 2}, half = {.parts = 2, .first = 0, .own = 1};
+  Trainer alone(small_scene(), c, plan, 5, cpu_backend(), {}, nullptr, halves),
+      watched(small_scene(), c, plan, 5, cpu_backend(), {}, nullptr, halves);
+  for (int i = 0; i < 3; ++i) {
+    alone.step(0);
+    watched.step(0);
+    const std::vector<LevelUse> uses = watched.level_uses();
+    ASSERT_EQ(int64_t(uses.size()), c.levels);
+    for (const LevelUse& use : uses) EXPECT_GT(use.gradient, 0);
+  }
+  const Array<float>&a = alone.model().of(Part::table), &b = watched.model().of(Part::table);
+  EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin()));
+  EXPECT_TRUE(Trainer(small_scene(), c, plan, 5, cpu_backend(), {}, nullptr, half).level_uses().empty());
 }
 
 TEST(LevelUse, CountsPointsEntriesAndUnsharedPoints) {

@@ -82,6 +82,14 @@ TEST(TableGrowthClaims, ATableThatGrowsHasMoreEntriesAtEachStepShown) {
   EXPECT_LT(entries(4), entries(0)) << "it does not start small";
 }
 
+TEST(ProgressiveClaims, DecideByPicturesLevelsAndEntries) {
+  const Claims claims("progressive");
+  for (const char* words : {"small pictures first", "levels of the table that learn in turn", "below 0.001",
+                            "gradients are largest"})
+    claims.finding(words);
+  ASSERT_EQ(claims.out.rows.size(), 8U);
+}
+
 TEST(CompositingClaims, RungsAgree) {
   const Claims claims("compositing");
   for (const auto& row : claims.out.rows) EXPECT_LT(std::stod(row.back()), 1e-3) << row.front();

@@ -39,6 +39,9 @@ for field in hash frequency voxels gaussians; do
   grep -q '^PSNR' $field.txt || { cat $field.txt; fail "--field $field has no score"; }
   grep -q "\"field\": \"$field\"" $field/result.json || fail "result.json does not say that it is $field"
   [[ $(wc -l <$field/metrics.csv) -ge 2 ]] || fail "$field: no metrics"
+  # A grid that has grown belongs to the trainer, too.
+  [[ $field != voxels || $(awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "bytes_trainer") c = i } END { print $c }' voxels/metrics.csv) -gt 0 ]] ||
+    fail "voxels: the trainer owns no memory at the end"
   sheet $field
   "$klab" eval $field built-in --downscale 16 --plan last --json >eval.json || fail "eval of $field"
   a=$(grep -m 1 '"psnr"' $field/result.json | grep -o '[0-9.]*') b=$(grep -m 1 '"psnr"' eval.json | grep -o '[0-9.]*')

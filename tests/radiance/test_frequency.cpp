@@ -32,15 +32,17 @@ FrequencyConfig small_field() {
 
 const Plan& field_plan() {
   static CallTimes times;
-  static const Plan plan = Plan::named("naive", frequency_calls(small_field(), true), times);
+  static const Plan plan = [] {
+    FrequencyConfig with_terms = small_field();
+    weigh_all_terms(with_terms.terms, 1);
+    return Plan::named("naive", frequency_calls(with_terms, true), times);
+  }();
   return plan;
 }
 
 /// The gradient is exact for the last pass alone: the first one decides where the second samples, and that is
 /// not differentiated.
-TEST(Frequency, GradientMatchesFiniteDifferences) {
-  FrequencyConfig config = small_field();
-  config.fine = 0;
+void expect_gradient_by_differences(const FrequencyConfig& config) {
   FrequencyTrainer trainer(small_scene(), config, field_plan(), 3);
   trainer.loss_and_gradient();
   Array<float>& gradient = trainer.gradient(0);
@@ -72,6 +74,39 @@ TEST(Frequency, GradientMatchesFiniteDifferences) {
     EXPECT_NEAR(numerical, slope, 0.02 * std::abs(slope)) << "share " << share;
     std::copy(kept.begin(), kept.end(), parameters.begin());
   }
+}
+
+TEST(Frequency, GradientMatchesFiniteDifferences) {
+  FrequencyConfig config = small_field();
+  config.fine = 0;
+  expect_gradient_by_differences(config);
+}
+
+TEST(Frequency, GradientOfTermsOfOpacityMatchesFiniteDifferences) {
+  FrequencyConfig config = small_field();
+  config.fine = 0;
+  for (double LossSettings::*weight :
+       {&LossSettings::opacity_entropy, &LossSettings::opacity_binary_entropy, &LossSettings::opacity_l1}) {
+    config.terms = {};
+    config.terms.*weight = 1;
+    expect_gradient_by_differences(config);
+  }
+}
+
+TEST(Frequency, TermsAreAPartOfTheLoss) {
+  FrequencyConfig config = small_field();
+  FrequencyTrainer plain(small_scene(), config, field_plan(), 3);
+  config.terms.opacity_entropy = 0.5;
+  config.terms.opacity_l1 = 0.25;
+  FrequencyTrainer trainer(small_scene(), config, field_plan(), 3);
+  const StepReport with = trainer.step(0), without = plain.step(0);
+  double sum = 0;
+  for (size_t k = 0; k < kLossTerms; ++k) {
+    EXPECT_EQ(with.terms[k] > 0, config.terms.*loss_terms()[k].weight > 0) << loss_terms()[k].term->name;
+    EXPECT_EQ(without.terms[k], 0) << loss_terms()[k].term->name;
+    sum += with.terms[k];
+  }
+  EXPECT_NEAR(with.loss, without.loss + sum, 1e-6 * with.loss);
 }
 
 TEST(Frequency, TheTrainerLearns) {

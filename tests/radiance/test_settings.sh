@@ -15,7 +15,7 @@ refused '"levels".*from 1 to 32' "$klab" train --set levels=50 built-in --out no
 refused 'name=value' "$klab" train --set levels built-in --out none
 refused '"first_grid".*--field voxels' "$klab" train --set first_grid=16 built-in --out none
 refused 'leave out --set' "$klab" train --resume run --set levels=6
-for option in --recompute '--resident 4' '--precision f16'; do
+for option in --recompute '--resident 4' '--precision f16' '--workers 2' '--prefetch 3'; do
   # shellcheck disable=SC2086  # an option and its value
   refused 'only --field hash.*voxels' "$klab" train built-in --field voxels $option --steps 1 --out none
 done

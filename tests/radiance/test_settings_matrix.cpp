@@ -44,6 +44,7 @@ json needed_for(const DeclaredSetting& setting) {
   if (begins("schedule steps:")) return {{"schedule", "steps"}, {"decay_start", 2}, {"decay_every", 2}};
   if (begins("schedule shares:")) return json::object({{"schedule", "shares"}});
   if (begins("schedules steps and shares:")) return {{"schedule", "shares"}, {"decay_start_share", 0}};
+  if (begins("directions octaves:")) return json::object({{"directions", "octaves"}});
   if (begins("levels in turn:")) return json::object({{"open_until", 1}});
   if (begins("sampling error:")) return json::object({{"sampling", "error"}});
   return json::object();
@@ -58,6 +59,7 @@ const std::map<std::string, std::string>& later_effects() {
       {"hash.table_crowded", "levels grow after hundreds of steps"},
       {"hash.table_sparse", "levels shrink after hundreds of steps"},
       {"hash.table_every", "levels are checked after hundreds of steps"},
+      {"hash.table_order", "levels grow after hundreds of steps"},
       {"hash.table_idle", "entries are reset after hundreds of steps"},
       {"hash.cone", "the scene is no larger than the unit cube"},
       {"hash.early_stop", "nothing is opaque yet"},
@@ -242,9 +244,41 @@ TEST(SettingsMatrix, BackendsOfAFieldAreThoseThatAreNotRefused) {
     EXPECT_TRUE(each.refused_on.empty()) << each.declared.name;
 }
 
+TEST(SettingsMatrix, NumbersHaveTheirDeclaredUnits) {
+  const std::vector<SettingOfField> all = all_settings();
+  const auto unit_of = [&](const std::string& field, const std::string& name) {
+    const auto at =
+        std::ranges::find_if(all, [&](const auto& s) { return s.field == field && s.declared.name == name; });
+    return at == all.end() ? "is not declared" : at->declared.unit;
+  };
+  EXPECT_EQ(unit_of("hash", "batch_samples"), "samples");
+  EXPECT_EQ(unit_of("voxels", "near"), "cube sides");
+  EXPECT_EQ(unit_of("frequency", "chunk"), "samples");
+  EXPECT_EQ(unit_of("gaussians", "most"), "Gaussians");
+  EXPECT_NE(
+      settings_page().find("| `near` | distance from the camera up to which nothing is sampled, in sides of "
+                           "the unit cube; 0: as the scene says | cube sides | from 0 to 8 |"),
+      std::string::npos);
+}
+
+TEST(SettingsMatrix, OptionsAreDeclaredOnceWithRangeAndHelp) {
+  std::set<std::string> seen;
+  const std::string page = settings_page();
+  for (const DeclaredOption& option : declared_options()) {
+    EXPECT_TRUE(seen.insert(std::string(option.command) + option.name).second) << option.name;
+    EXPECT_TRUE(option.range.has_value() != !option.values.empty()) << option.name;
+    EXPECT_NE(page.find(std::string("| `") + option.name + "` | " + option.meaning), std::string::npos);
+    EXPECT_EQ(option.fields.empty(), std::string(option.why).empty() || option.fields.size() == 4)
+        << option.name;
+  }
+  EXPECT_EQ(declared_option("train", "--scale-after").help(),
+            "steps: finite steps after which it doubles; it halves where one is not (default 2000)");
+  EXPECT_THROW(declared_option("train", "--steps"), std::logic_error);
+}
+
 TEST(SettingsMatrix, OptionsAreRefusedByNameForOtherFields) {
   require_option_of_field("--recompute", "hash");
-  for (const char* option : {"--recompute", "--precision f16", "--resident"})
+  for (const char* option : {"--recompute", "--precision f16", "--resident", "--workers", "--prefetch"})
     for (const char* field : {"frequency", "voxels", "gaussians"}) try {
         require_option_of_field(option, field);
         ADD_FAILURE() << option << " is ignored by " << field;

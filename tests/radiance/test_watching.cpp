@@ -64,22 +64,56 @@ TEST(Validation, ReducedPixelsCountOnlyIfAllTheirPixelsDo) {
 
 TEST(Validation, ScoresPicturesAndKeepsItsShare) {
   const Scene& scene = small_scene();
-  Validation validation(scene.test, 5, 100);
-  EXPECT_FALSE(validation.due(104));
-  EXPECT_TRUE(validation.due(105));
+  Validation validation(scene.test, {.seconds = 5}, 100, 0);
+  EXPECT_FALSE(validation.due(104, 6));
+  EXPECT_TRUE(validation.due(105, 7));
   const auto gray = [](const Camera& camera) {
     Picture p = Renderer::empty_picture(camera);
     std::ranges::fill(p.rgb, 0.5F);
     return p;
   };
   validation.score(gray, false, 3, 7, 105);  // as if 3 s had been spent on it already
-  EXPECT_FALSE(validation.due(105 + 3 / kValidationShare - 1));
+  EXPECT_FALSE(validation.due(105 + 3 / kValidationShare - 1, 8));
   ASSERT_EQ(validation.points().size(), 1U);
   const Score all = evaluate(gray, false, scene.test);
   EXPECT_NEAR(validation.last().psnr, all.psnr, 6);  // of a few of these views
   EXPECT_EQ(validation.take_last()->step, 7);
   EXPECT_FALSE(validation.take_last());
   EXPECT_NE(validation.text().find("instead of 5 s"), std::string::npos) << validation.text();
+}
+
+TEST(Validation, IsDueAtMultiplesOfStepsAsLongAsItKeepsItsShare) {
+  const Scene& scene = small_scene();
+  Validation validation(scene.test, {.steps = 10}, 100, 25);
+  EXPECT_FALSE(validation.due(200, 25)) << "the step at which it began";
+  EXPECT_FALSE(validation.due(200, 26));
+  EXPECT_TRUE(validation.due(200, 30));
+  const auto gray = [](const Camera& camera) { return Renderer::empty_picture(camera); };
+  validation.score(gray, false, 0.5, 30, 200);  // 20 s a step: little of 200 s
+  EXPECT_FALSE(validation.due(400, 39));
+  EXPECT_TRUE(validation.due(400, 40));
+  EXPECT_NE(validation.text().find(", every 10 steps"), std::string::npos) << validation.text();
+  Validation often(scene.test, {.steps = 1}, 0, 0);
+  EXPECT_TRUE(often.due(0.1, 1));
+  often.score(gray, false, 0.3, 1, 0.1);  // takes three times as long as the step
+  EXPECT_FALSE(often.due(0.2, 2));
+  EXPECT_TRUE(often.due(0.1 + 1 / kValidationShare, 3));
+  EXPECT_NE(often.text().find("steps instead of 1: more often would take over 3 %"), std::string::npos)
+      << often.text();
+}
+
+TEST(Validation, IntervalsAreSecondsOrSteps) {
+  EXPECT_EQ(validation_interval_from("2.5").seconds, 2.5);
+  EXPECT_EQ(validation_interval_from("2.5").steps, 0);
+  EXPECT_EQ(validation_interval_from("500steps").steps, 500);
+  EXPECT_EQ(validation_interval_from("500 steps").steps, 500);
+  for (const char* text : {"", "0", "soon", "steps", "0steps", "1.5steps", "-3", "10 s"}) try {
+      validation_interval_from(text);
+      ADD_FAILURE() << text;
+    } catch (const std::invalid_argument& e) {
+      EXPECT_NE(std::string(e.what()).find("--eval-every"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("500steps"), std::string::npos) << e.what();
+    }
 }
 
 TEST(Plateau, CountsScoresInARowWithoutAGain) {
@@ -110,6 +144,23 @@ TEST(Watching, TermsOfTheLossAddUpToIt) {
   EXPECT_GT(report.gradient_norm, 0);
   EXPECT_EQ(report.gradient_norm, report.clipped_norm);
   EXPECT_TRUE(std::isnan(trainer.step(0).gradient_norm));
+}
+
+TEST(Watching, DecayIsMeasuredWithTheGradientAndIsNoPartOfTheLoss) {
+  Config c = small_config();
+  Trainer plain(small_scene(), c, small_plan(), 3);
+  c.weight_decay = 0.1;
+  Trainer trainer(small_scene(), c, small_plan(), 3);
+  double squares = 0;
+  for (const Part part : {Part::density, Part::color})
+    for (const float w : trainer.model().of(part)) squares += double(w) * double(w);
+  trainer.measure_next_gradient();
+  plain.measure_next_gradient();
+  const StepReport with = trainer.step(0), without = plain.step(0);
+  EXPECT_NEAR(with.decay, 0.05 * squares, 1e-6 * squares);
+  EXPECT_EQ(with.loss, without.loss);
+  EXPECT_EQ(without.decay, 0);
+  EXPECT_EQ(trainer.step(0).decay, 0) << "not measured";
 }
 
 TEST(Watching, ClippingShortensTheGradientOfTheNetworksOnly) {
@@ -289,10 +340,29 @@ TEST_F(Retry, ContinuesAfterOneNaNAndReturnsToTheSchedule) {
   EXPECT_NE(said.find("500 finite steps"), std::string::npos) << said;
 }
 
+TEST_F(Retry, EndsAsGoodAsTheSameSeedWithoutANaN) {
+  options.steps = 1500;
+  options.evaluate = true;
+  options.retry_not_finite = true;
+  const auto psnr = [&] {
+    EXPECT_EQ(run(), 0) << error << said;
+    const auto result = nlohmann::json::parse(read_input(folder / "result.json"));
+    EXPECT_EQ(result.contains("retries"), bool(options.before_step));
+    fs::remove_all(folder);
+    return result.at("score").at("psnr").get<double>();
+  };
+  const double plain = psnr();
+  bool done = false;
+  options.before_step = [&](FieldTrainer& trainer) {
+    if (trainer.steps_done() == 40 && !std::exchange(done, true)) poison(trainer);
+  };
+  EXPECT_NEAR(psnr(), plain, 0.3);
+}
+
 TEST_F(Retry, ARunThatGainsNothingHalvesItsRatesAndEndsEarly) {
   options.settings.hash.learning_rate = 1e-9;
   options.steps = 1000000;
-  options.eval_every = 0.02;
+  options.eval_every = ValidationInterval{.seconds = 0.02};
   options.plateau = 1;
   options.patience = 3;
   ASSERT_EQ(run(), 0) << error << said;

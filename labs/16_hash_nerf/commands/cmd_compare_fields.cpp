@@ -105,9 +105,9 @@ void write_page(const Values& v, const std::vector<Outcome>& outcomes) {
   std::vector<Curve> curves;
   for (const Outcome& o : outcomes) {
     rows.push_back(cells_of(o));
-    TrainingRun run = read_training((fs::path(v.out) / o.field).string(), 1);
-    run.psnr.name = o.field;
-    curves.push_back(std::move(run.psnr));
+    const TrainingRun run = read_training((fs::path(v.out) / o.field).string(), 1);
+    curves.push_back(curve_of(run, "psnr_batch"));
+    curves.back().name = o.field;
   }
   page.table(kHeads, rows);
   page.text(

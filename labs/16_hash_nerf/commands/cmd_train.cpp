@@ -7,7 +7,6 @@
 #include "harness/cli/backend_option.h"
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
-#include "harness/cli/loss_scale_options.h"
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
@@ -36,7 +35,7 @@ struct Values {
   std::string scale_text;
   int64_t resident = 0, parts = 1;
   bool recompute = false;
-  double eval_every = 0;
+  std::string eval_every;
   int64_t plateau = 0, patience = 0;
   std::vector<std::string> set;
   bool matrix = false;
@@ -137,6 +136,8 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     run.field = v.field;
   }
   run.settings.field = run.field.value_or("hash");
+  for (const char* option : {"--workers", "--prefetch"})
+    if (given(option) && v.resume.empty()) require_option_of_field(option, run.settings.field);
   if (!v.resume.empty() && !v.set.empty())
     throw std::invalid_argument("--resume continues with the run's own config; leave out --set");
   if (!v.config.empty() || !v.set.empty()) {
@@ -148,7 +149,7 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
   run.out = v.out;
   run.resume = v.resume;
   run.evaluate = !v.no_eval;
-  if (given("--eval-every")) run.eval_every = v.eval_every;
+  if (given("--eval-every")) run.eval_every = validation_interval_from(v.eval_every);
   if (given("--plateau")) run.plateau = v.plateau;
   if (given("--patience")) run.patience = v.patience;
   run.retry_not_finite = v.on_nan == "retry";
@@ -156,6 +157,16 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     throw std::invalid_argument("--retries counts those of --on-nan retry: give that too");
   add_time(run, given("--more") ? std::optional(v.more) : std::nullopt);
   return run;
+}
+
+/// Adds an option with the range and the help of its declaration.
+template <class Number>
+void add_setting(CLI::App& app, const char* name, Number& value) {
+  const DeclaredOption& declared = declared_option("train", name);
+  add_number(app, name, value, *declared.range, declared.help());
+}
+CLI::Option* add_text(CLI::App& app, const char* name, std::string& value) {
+  return app.add_option(name, value, declared_option("train", name).help());
 }
 
 std::function<int()> setup_train(CLI::App& app) {
@@ -173,11 +184,10 @@ std::function<int()> setup_train(CLI::App& app) {
       "a JSON file {\"op\": \"variant id\"}; "
       "resumed runs keep theirs. Default: best where this machine's times are known, else the rungs that "
       "klab ships with for the instruction set");
-  app.add_option("--precision", v->precision,
-                 "f32 (default); bf16: the best plan may take rungs with bfloat16 factors; f16: what is "
-                 "stored between ops is rounded to half "
-                 "precision, with a loss scale. Parameters stay float");
-  add_loss_scale(app, v->loss_scale, v->scale_text);
+  add_text(app, "--precision", v->precision);
+  add_text(app, "--loss-scale", v->scale_text);
+  add_setting(app, "--scale-start", v->loss_scale.start);
+  add_setting(app, "--scale-after", v->loss_scale.grow_after);
   add_backend(app, v->run.backend);
   app.add_option("--out", v->out, "folder to write (default runs/SCENE)");
   app.add_option("--resume", v->resume, "continue the run in this folder");
@@ -185,29 +195,17 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_option("--scene", v->moved_to, "--resume: where the run's scene is, if it has moved");
   add_number(app, "--checkpoint", v->run.checkpoint_every, range::checkpoint_seconds,
              "seconds between checkpoints (default 30)");
-  app.add_option(
-      "--memory", v->memory,
-      "what the run may take, for example 4GB: pictures, batch and table are chosen to fit (default: "
-      "what is free)");
-  app.add_option("--pressure", v->pressure,
-                 "LOW:HIGH, percent of memory: with less left caches go and then the batch is halved, with "
-                 "more it grows "
-                 "back (default 5:25); or off");
-  add_number(app, "--resident", v->resident, range::frames,
-             "pictures in memory at a time, in turns (default: as many as fit)");
-  add_number(app, "--workers", v->run.workers, range::threads,
-             "threads that read pictures that take turns (default 1)");
-  app.add_flag("--recompute", v->recompute,
-               "do not keep features of the encoding for the gradients, look them up again: less memory, the "
-               "same steps");
-  add_number(app, "--parts", v->parts, range::threads,
-             "parts of a step's batch, computed one after the other or by several processes (default: one "
-             "each): their gradients are added up");
+  add_text(app, "--memory", v->memory);
+  add_text(app, "--pressure", v->pressure);
+  add_setting(app, "--resident", v->resident);
+  add_setting(app, "--workers", v->run.workers);
+  app.add_flag("--recompute", v->recompute, declared_option("train", "--recompute").help());
+  add_setting(app, "--parts", v->parts);
   app.add_option(
       "--exchange", v->run.exchange,
       "how several processes share the table's gradient: dense (default), sharded (each moves a part) or "
       "touched (and only what was touched travels)");
-  add_number(app, "--prefetch", v->run.ahead, range::frames, "pictures that they read ahead (default 2)");
+  add_setting(app, "--prefetch", v->run.ahead);
   app.add_flag("--tune", v->tune,
                "with the batch that klab tune --batch has found for a run of --seconds; where it has not, it "
                "is found first");
@@ -216,22 +214,12 @@ std::function<int()> setup_train(CLI::App& app) {
       "seconds that the evaluation on the test views may take (default 60): views of at most 800 pixels a "
       "side, fewer or smaller ones where these take longer; or all: every view at its full size");
   app.add_flag("--no-eval", v->no_eval, "leave out the evaluation on the test views");
-  add_number(
-      app, "--eval-every", v->eval_every, range::seconds,
-      "seconds of training between two scores on a few test views, chosen so that they take at most 3 % of "
-      "the time");
-  constexpr Range kScores{1, 1000};
-  add_number(app, "--plateau", v->plateau, kScores,
-             "--eval-every: halve the learning rates after this number of scores without a gain");
-  add_number(app, "--patience", v->patience, kScores, "--eval-every: end the run after this number of them");
-  add_number(app, "--metrics-every", v->run.metrics_every, range::seconds,
-             "seconds between two lines of metrics.csv (default 1)");
-  app.add_option(
-         "--on-nan", v->on_nan,
-         "after a step that is not finite: stop (default), or retry from the last checkpoint with half the "
-         "learning rates")
-      ->check(CLI::IsMember({"stop", "retry"}));
-  add_number(app, "--retries", v->run.retries, Range{1, 1000}, "--on-nan retry: how often (default 5)");
+  add_text(app, "--eval-every", v->eval_every);
+  add_setting(app, "--plateau", v->plateau);
+  add_setting(app, "--patience", v->patience);
+  add_setting(app, "--metrics-every", v->run.metrics_every);
+  add_text(app, "--on-nan", v->on_nan)->check(CLI::IsMember({"stop", "retry"}));
+  add_setting(app, "--retries", v->run.retries);
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
   app.add_option("--set", v->set, "a number of the recipe, as name=value; may be given several times")
       ->allow_extra_args(false);

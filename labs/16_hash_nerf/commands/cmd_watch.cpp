@@ -58,6 +58,16 @@ std::string mean_text(const std::vector<double>& values, const char* unit) {
   return count > 1 ? fmt::format(", mean {:.4g}{}", sum / count, unit) : "";
 }
 
+/// Returns the share of the lines with a gradient in which it was clipped; NaN without any.
+double clipped_share(const MetricsColumns& m) {
+  const auto whole = m.find("gradient_norm"), clipped = m.find("gradient_clipped");
+  if (whole == m.end() || clipped == m.end()) return NAN;
+  double lines = 0, shorter = 0;
+  for (size_t i = 0; i < whole->second.size(); ++i)
+    if (std::isfinite(whole->second[i])) lines += 1, shorter += clipped->second[i] < whole->second[i];
+  return shorter / lines;
+}
+
 /// Summarizes values without a curve from the last lines; leaves out columns that an older file lacks.
 std::string summary(const MetricsColumns& m) {
   std::string text = fmt::format("step {:.0f}, {}", last_of(m, "step"), duration_text(last_of(m, "seconds")));
@@ -73,6 +83,8 @@ std::string summary(const MetricsColumns& m) {
   add("waited", 1, ", {:.1f} s waited for data");
   add("memory_peak", 1e-6, ", {:.0f} MB at most");
   add("ssim_unseen", 1, ", SSIM of unseen views {:.4f}");
+  if (const double share = clipped_share(m); std::isfinite(share))
+    text += fmt::format(", gradient clipped in {:.0f} % of the lines", 100 * share);
   return text + "\n";
 }
 

@@ -115,6 +115,11 @@ Packed packed(const fs::path& file, const FieldModel& model) {
           "{}: is a field in the axes of instant-ngp, which no page draws: give --small, which makes "
           "voxels of it",
           file.string()));
+    if (c.directions != "harmonics")
+      throw std::runtime_error(fmt::format(
+          "{}: its \"directions\" is {}, and a page reads spherical harmonics: give --small, which makes "
+          "voxels of it, or train with \"directions\" \"harmonics\"",
+          file.string(), c.directions));
     return {page_field(*hash),
             fmt::format("hash table of {} levels, {} entries of {} numbers; two networks, {} units wide",
                         c.levels, hash->entries_in_use(), c.features, c.width),

@@ -31,7 +31,9 @@ struct Config : LossSettings {
   double table_crowded = 0.5;  // adaptive: a level grows when more than this share of it is in use ...
   double table_sparse = 0.15;  // ... and shrinks when less than this share is
   int64_t table_every = 16;    // adaptive: steps between two checks of the levels
-  int64_t table_idle = 2048;   // adaptive: steps without a gradient after which an entry is reset
+  // adaptive: which crowded levels grow first where room is short; or "gradient": those with the largest gradients
+  std::string table_order = "coarse";
+  int64_t table_idle = 2048;  // adaptive: steps without a gradient after which an entry is reset
   // Levels that learn in turn, from the coarsest; 0: all from the beginning. (K. Park and others, "Nerfies", 2021, for frequencies.)
   double open_until = 0;   // share of the run after which all do
   int64_t open_first = 4;  // levels that do at the beginning
@@ -42,7 +44,10 @@ struct Config : LossSettings {
   int64_t width = 64;
   int64_t color_width = 0;         // of the color network's layers; 0: width
   int64_t geometry_features = 16;  // outputs of the density network; the first is the log-density
-  int64_t sh_degree = 4;
+  // what the color network reads of a direction; or "octaves": sines and cosines, as NeRF has them
+  std::string directions = "harmonics";
+  int64_t sh_degree = 4;          // harmonics
+  int64_t direction_octaves = 4;  // octaves
   // Optimizer.
   double learning_rate = 2e-2;
   double beta1 = 0.9;
@@ -87,81 +92,96 @@ struct Config : LossSettings {
   std::string background =
       "white";  // training: "white" | "black" | "random"; evaluation is on white unless black
 
-  /// Calls visit(name, reference, low, high, meaning) for numbers and visit(name, reference, allowed, meaning) for
+  /// Calls visit(name, reference, low, high, unit, meaning) for numbers and visit(name, reference, allowed, meaning) for
   /// strings: the one declaration of each setting.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
-    visit("levels", c.levels, 1, 32, "levels of the hash table");
-    visit("features", c.features, 1, 8, "numbers of a table entry: 1, 2, 4 or 8");
-    visit("log2_table", c.log2_table, 4, 28, "binary logarithm of a level's entries, at most");
-    visit("base_resolution", c.base_resolution, 2, 4096, "points along an edge of the coarsest level");
-    visit("finest_resolution", c.finest_resolution, 2, 1 << 19, "and of the finest, in the unit cube");
+    visit("levels", c.levels, 1, 32, "levels", "levels of the hash table");
+    visit("features", c.features, 1, 8, "numbers", "numbers of a table entry: 1, 2, 4 or 8");
+    visit("log2_table", c.log2_table, 4, 28, "log2 of entries",
+          "binary logarithm of a level's entries, at most");
+    visit("base_resolution", c.base_resolution, 2, 4096, "points",
+          "points along an edge of the coarsest level");
+    visit("finest_resolution", c.finest_resolution, 2, 1 << 19, "points",
+          "and of the finest, in the unit cube");
     visit("hash", c.hash, "primes morton pcg tiled", "which entry a point of a level has");
     visit("interpolation", c.interpolation, "linear nearest smoothstep", "between the corners of a cell");
     visit("table", c.table, "fixed adaptive", "whether levels keep their size, or grow and shrink");
-    visit("table_entries", c.table_entries, 0, int64_t(1) << 28,
+    visit("table_entries", c.table_entries, 0, int64_t(1) << 28, "entries",
           "adaptive table: entries of all levels together; 0: half of a fixed table's");
-    visit("table_begin", c.table_begin, 1, int64_t(1) << 20,
+    visit("table_begin", c.table_begin, 1, int64_t(1) << 20, "",
           "adaptive table: levels start with 2^log2_table entries divided by this");
-    visit("table_crowded", c.table_crowded, 0.01, 1, "adaptive table: share in use from which a level grows");
-    visit("table_sparse", c.table_sparse, 0, 0.99,
+    visit("table_crowded", c.table_crowded, 0.01, 1, "share",
+          "adaptive table: share in use from which a level grows");
+    visit("table_sparse", c.table_sparse, 0, 0.99, "share",
           "adaptive table: share in use below which a level shrinks");
-    visit("table_every", c.table_every, 1, int64_t(1) << 30,
+    visit("table_every", c.table_every, 1, int64_t(1) << 30, "steps",
           "adaptive table: steps between two checks of the levels");
-    visit("table_idle", c.table_idle, 1, int64_t(1) << 30,
+    visit("table_order", c.table_order, "coarse gradient",
+          "adaptive table: which crowded levels grow first where room is short");
+    visit("table_idle", c.table_idle, 1, int64_t(1) << 30, "steps",
           "adaptive table: steps without a gradient after which an entry is reset");
-    visit("open_until", c.open_until, 0, 1,
+    visit("open_until", c.open_until, 0, 1, "share of the run",
           "share of the run until which levels begin to learn, one after the other from the coarsest; 0: all "
           "at once");
-    visit("open_first", c.open_first, 1, 32, "levels in turn: how many learn from the beginning");
-    visit("table_rate", c.table_rate, 1e-3, 1e3,
+    visit("open_first", c.open_first, 1, 32, "levels", "levels in turn: how many learn from the beginning");
+    visit("table_rate", c.table_rate, 1e-3, 1e3, "learning_rate",
           "learning rate of the table, in units of the networks' rate");
-    visit("density_hidden", c.density_hidden, 1, 8, "hidden layers of the density network");
-    visit("color_hidden", c.color_hidden, 1, 8, "hidden layers of the color network");
-    visit("width", c.width, 8, 256, "neurons of a hidden layer");
-    visit("color_width", c.color_width, 0, 256, "those of the color network; 0: as the others");
-    visit("geometry_features", c.geometry_features, 1, 64,
+    visit("density_hidden", c.density_hidden, 1, 8, "layers", "hidden layers of the density network");
+    visit("color_hidden", c.color_hidden, 1, 8, "layers", "hidden layers of the color network");
+    visit("width", c.width, 8, 256, "neurons", "neurons of a hidden layer");
+    visit("color_width", c.color_width, 0, 256, "neurons", "those of the color network; 0: as the others");
+    visit("geometry_features", c.geometry_features, 1, 64, "numbers",
           "outputs of the density network; the first is the logarithm of the density");
-    visit("sh_degree", c.sh_degree, 1, 4, "degree of the spherical harmonics");
-    visit("learning_rate", c.learning_rate, 1e-9, 1, "learning rate at the start");
-    visit("beta1", c.beta1, 0, 0.9999999, "decay of Adam's first moment, a step");
-    visit("beta2", c.beta2, 0, 0.9999999, "decay of Adam's second moment, a step");
-    visit("epsilon", c.epsilon, 1e-30, 1, "Adam's summand in the denominator");
-    visit("weight_decay", c.weight_decay, 0, 1, "L2 on the matrices");
+    visit("directions", c.directions, "harmonics octaves", "what the color network reads of a direction");
+    visit("sh_degree", c.sh_degree, 1, 4, "", "directions harmonics: degree of the spherical harmonics");
+    visit("direction_octaves", c.direction_octaves, 1, 16, "octaves",
+          "directions octaves: sines and cosines of doubling frequencies");
+    visit("learning_rate", c.learning_rate, 1e-9, 1, "", "learning rate at the start");
+    visit("beta1", c.beta1, 0, 0.9999999, "", "decay of Adam's first moment, a step");
+    visit("beta2", c.beta2, 0, 0.9999999, "", "decay of Adam's second moment, a step");
+    visit("epsilon", c.epsilon, 1e-30, 1, "", "Adam's summand in the denominator");
+    visit("weight_decay", c.weight_decay, 0, 1, "", "L2 on the matrices");
     visit("schedule", c.schedule, "cosine steps shares", "how the learning rate falls");
-    visit("final_rate", c.final_rate, 0, 1, "factor on the learning rate at the end, after a cosine");
-    visit("warmup_steps", c.warmup_steps, 0, 1e6, "steps of a linear rise of the learning rate");
-    visit("decay", c.decay, 1e-6, 1, "schedules steps and shares: factor of a decay");
-    visit("decay_start", c.decay_start, 0, int64_t(1) << 40, "schedule steps: step of the first decay");
-    visit("decay_every", c.decay_every, 1, int64_t(1) << 40,
+    visit("final_rate", c.final_rate, 0, 1, "learning_rate",
+          "factor on the learning rate at the end, after a cosine");
+    visit("warmup_steps", c.warmup_steps, 0, 1e6, "steps", "steps of a linear rise of the learning rate");
+    visit("decay", c.decay, 1e-6, 1, "", "schedules steps and shares: factor of a decay");
+    visit("decay_start", c.decay_start, 0, int64_t(1) << 40, "steps",
+          "schedule steps: step of the first decay");
+    visit("decay_every", c.decay_every, 1, int64_t(1) << 40, "steps",
           "schedule steps: steps from one decay to the next");
-    visit("decay_start_share", c.decay_start_share, 0, 1,
+    visit("decay_start_share", c.decay_start_share, 0, 1, "share of the run",
           "schedule shares: share of the run at the first decay");
-    visit("decay_every_share", c.decay_every_share, 1e-3, 1,
+    visit("decay_every_share", c.decay_every_share, 1e-3, 1, "share of the run",
           "schedule shares: share of the run from one decay to the next");
-    visit("clip_norm", c.clip_norm, 0, 1e6,
+    visit("clip_norm", c.clip_norm, 0, 1e6, "",
           "length to which a network's gradient is clipped; 0: no clipping");
-    visit("ema", c.ema, 0, 0.99999,
+    visit("ema", c.ema, 0, 0.99999, "",
           "decay of the averaged weights that pictures use; 0: the weights themselves");
-    visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24, "samples with a gradient in a step");
-    visit("max_samples_per_ray", c.max_samples_per_ray, 1, 4096, "samples of a ray, at most");
-    visit("first_rays", c.first_rays, 1, 1 << 22, "rays of the first step");
+    visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24, "samples",
+          "samples with a gradient in a step");
+    visit("max_samples_per_ray", c.max_samples_per_ray, 1, 4096, "samples", "samples of a ray, at most");
+    visit("first_rays", c.first_rays, 1, 1 << 22, "rays", "rays of the first step");
     visit("sampling", c.sampling, "uniform error", "how pixels are drawn: all alike, or by their error");
-    visit("error_share", c.error_share, 0, 0.95, "sampling error: share of the draws that follow the error");
+    visit("error_share", c.error_share, 0, 0.95, "share",
+          "sampling error: share of the draws that follow the error");
     visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
-    visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536,
+    visit("steps_per_diagonal", c.steps_per_diagonal, 8, 65536, "steps",
           "steps of a ray in the diagonal of the unit cube");
-    visit("near", c.near, 0, 8,
+    visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
-    visit("cone", c.cone, 0, 1, "step over distance, for scenes larger than the unit cube");
-    visit("early_stop", c.early_stop, 0, 0.5, "transmittance at which a ray ends");
-    visit("grid", c.grid, 8, 512, "cells along an edge of the grid");
-    visit("grid_decay", c.grid_decay, 0, 1, "factor on a cell's value at an update");
-    visit("grid_every", c.grid_every, 1, 1 << 30, "steps between two updates of the grid");
-    visit("grid_warmup", c.grid_warmup, 0, 1 << 30, "steps during which all cells are updated");
-    visit("grid_threshold", c.grid_threshold, 0, 1e6, "density times step from which a cell is occupied");
-    visit("grid_fraction", c.grid_fraction, 0, 1,
+    visit("cone", c.cone, 0, 1, "step / distance",
+          "step over distance, for scenes larger than the unit cube");
+    visit("early_stop", c.early_stop, 0, 0.5, "share of the light", "transmittance at which a ray ends");
+    visit("grid", c.grid, 8, 512, "cells", "cells along an edge of the grid");
+    visit("grid_decay", c.grid_decay, 0, 1, "", "factor on a cell's value at an update");
+    visit("grid_every", c.grid_every, 1, 1 << 30, "steps", "steps between two updates of the grid");
+    visit("grid_warmup", c.grid_warmup, 0, 1 << 30, "steps", "steps during which all cells are updated");
+    visit("grid_threshold", c.grid_threshold, 0, 1e6, "density · step",
+          "density times step from which a cell is occupied");
+    visit("grid_fraction", c.grid_fraction, 0, 1, "share",
           "share of the cells that an update chooses at random, and as many occupied ones");
     visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
     visit("background", c.background, "white black random", "behind transparent pixels, in training");
@@ -173,6 +193,11 @@ struct Config : LossSettings {
   /// shrink after it has grown).
   void validate() const;
 };
+
+/// Returns how many numbers the color network reads of a direction.
+inline int64_t direction_features(const Config& c) {
+  return c.directions == "octaves" ? 6 * c.direction_octaves : c.sh_degree * c.sh_degree;
+}
 
 /// Converts names to the ops' numbers: "mse", "huber" and "smooth_l1"; "black", "white" and "random".
 inline int64_t loss_kind(std::string_view loss) { return loss == "mse" ? 0 : loss == "huber" ? 1 : 2; }

@@ -1,5 +1,6 @@
 #include "labs/radiance/field/field.h"
 
+#include "reference/frequency_fwd/frequency_fwd.h"
 #include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
 
@@ -81,11 +82,18 @@ void Field::run_narrow(const char* network, Part part, const MlpFwd::Shape& shap
 }
 
 void Field::color(const float* weights, const float* directions, int64_t n) {
-  profile_.time("sh_fwd", [&] {
-    plan_.run<ShFwd>({.shape = {.n = n, .degree = model_.config.sh_degree},
-                      .directions = directions,
-                      .basis = color_input()});
-  });
+  const Config& c = model_.config;
+  if (c.directions == "octaves")
+    profile_.time("frequency_fwd", [&] {
+      plan_.run<FrequencyFwd>({.shape = {.n = n, .dim = 3, .octaves = c.direction_octaves},
+                               .positions = directions,
+                               .features = color_input()});
+    });
+  else
+    profile_.time("sh_fwd", [&] {
+      plan_.run<ShFwd>(
+          {.shape = {.n = n, .degree = c.sh_degree}, .directions = directions, .basis = color_input()});
+    });
   if (model_.precision != Storage::f32)
     return run_narrow("color", Part::color, model_.color_shape(n), color_input(), rgb());
   profile_.run<MlpFwd>("mlp_fwd color", plan_,

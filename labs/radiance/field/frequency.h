@@ -14,6 +14,7 @@
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/field/narrow.h"
 #include "labs/radiance/field/placement.h"
+#include "labs/radiance/loss/terms.h"
 #include "reference/float16.h"
 
 namespace klab {
@@ -40,31 +41,39 @@ struct FrequencyConfig {
   std::string background = "white";    // "white" | "black" | "random"
   std::string pixel_point = "middle";  // as in Config
   double near = 0;                     // as in Config
+  LossSettings
+      terms;  // of these the weights of the rays' opacity: the others need what this field does not have
 
   /// Like Config::fields.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
-    visit("octaves", c.octaves, 1, 16, "octaves of a point's coordinates");
-    visit("direction_octaves", c.direction_octaves, 1, 16, "octaves of a direction");
-    visit("width", c.width, 8, 1024, "neurons of a hidden layer");
-    visit("depth", c.depth, 1, 16, "layers of the trunk");
-    visit("skip", c.skip, 1, 16, "layer that takes the point again, from 0; as many as layers: none");
-    visit("rays", c.rays, 1, 1 << 20, "rays of a step");
-    visit("coarse", c.coarse, 2, 1024, "samples of a ray, one in each stratum");
-    visit("fine", c.fine, 0, 1024, "samples of a ray that follow the coarse network");
+    visit("octaves", c.octaves, 1, 16, "octaves", "octaves of a point's coordinates");
+    visit("direction_octaves", c.direction_octaves, 1, 16, "octaves", "octaves of a direction");
+    visit("width", c.width, 8, 1024, "neurons", "neurons of a hidden layer");
+    visit("depth", c.depth, 1, 16, "layers", "layers of the trunk");
+    visit("skip", c.skip, 1, 16, "layer",
+          "layer that takes the point again, from 0; as many as layers: none");
+    visit("rays", c.rays, 1, 1 << 20, "rays", "rays of a step");
+    visit("coarse", c.coarse, 2, 1024, "samples", "samples of a ray, one in each stratum");
+    visit("fine", c.fine, 0, 1024, "samples", "samples of a ray that follow the coarse network");
     visit("samples", c.samples, "stratified uniform", "where samples lie in their strata");
-    visit("chunk", c.chunk, 1024, 1 << 22, "samples in memory at once");
-    visit("learning_rate", c.learning_rate, 1e-9, 1, "learning rate at the start");
-    visit("final_rate", c.final_rate, 0, 1, "factor on the learning rate at the end, after a cosine");
-    visit("beta1", c.beta1, 0, 0.9999999, "decay of Adam's first moment, a step");
-    visit("beta2", c.beta2, 0, 0.9999999, "decay of Adam's second moment, a step");
-    visit("epsilon", c.epsilon, 1e-30, 1, "Adam's summand in the denominator");
+    visit("chunk", c.chunk, 1024, 1 << 22, "samples", "samples in memory at once");
+    visit("learning_rate", c.learning_rate, 1e-9, 1, "", "learning rate at the start");
+    visit("final_rate", c.final_rate, 0, 1, "learning_rate",
+          "factor on the learning rate at the end, after a cosine");
+    visit("beta1", c.beta1, 0, 0.9999999, "", "decay of Adam's first moment, a step");
+    visit("beta2", c.beta2, 0, 0.9999999, "", "decay of Adam's second moment, a step");
+    visit("epsilon", c.epsilon, 1e-30, 1, "", "Adam's summand in the denominator");
     visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
     visit("background", c.background, "white black random", "behind transparent pixels, in training");
     visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
-    visit("near", c.near, 0, 8,
+    visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
+    for (const LossTerm& each : loss_terms())
+      if (each.term->needs == Term::opacity)
+        visit(each.term->name, c.terms.*each.weight, each.term->low, each.term->high, "",
+              each.term->weight_of);
   }
   /// Throws std::invalid_argument for a chunk with no room for one ray, or an odd width.
   void validate() const;

@@ -40,7 +40,7 @@ MlpFwd::Shape density_shape(const Config& c, int64_t n) {
 
 MlpFwd::Shape color_shape(const Config& c, int64_t n) {
   return {.n = n,
-          .in = c.sh_degree * c.sh_degree + c.geometry_features,
+          .in = direction_features(c) + c.geometry_features,
           .width = c.color_width > 0 ? c.color_width : c.width,
           .hidden = c.color_hidden,
           .out = 3,

@@ -40,7 +40,7 @@ struct Model {
 
   const Array<float>& of(Part part) const { return parameters[size_t(part)]; }
   int64_t encoded() const { return config.levels * config.features; }
-  int64_t directional() const { return config.sh_degree * config.sh_degree; }
+  int64_t directional() const { return direction_features(config); }
   int64_t color_in() const { return directional() + config.geometry_features; }
   int64_t density_weights() const;
   int64_t color_weights() const;

@@ -16,6 +16,7 @@
 #include "reference/error_map_draw/error_map_draw.h"
 #include "reference/error_map_learn/error_map_learn.h"
 #include "reference/error_map_weigh/error_map_weigh.h"
+#include "reference/frequency_fwd/frequency_fwd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
@@ -53,7 +54,7 @@ const std::vector<std::string>& plan_ops() {
                // Not in every step.
                OccupancyChoose, OccupancyPlace, OccupancyUpdate, OccupancyBits,
                // Only if the config asks for them.
-               ClipNorm, HashtableFwd, HashtableBwd, ErrorMapDraw, ErrorMapWeigh, ErrorMapLearn,
+               ClipNorm, FrequencyFwd, HashtableFwd, HashtableBwd, ErrorMapDraw, ErrorMapWeigh, ErrorMapLearn,
                // Only for pictures of a model in fewer bits.
                HashtableNarrowFwd, MlpNarrowFwd, MlpInt8Fwd,
                // Only if gradients are stored in fewer bits.

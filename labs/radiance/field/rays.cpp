@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "reference/composite_fwd/composite_fwd.h"
+#include "reference/frequency_fwd/frequency_fwd.h"
 #include "reference/mlp_int8_fwd/mlp_int8_fwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sh_fwd/sh_fwd.h"
@@ -118,7 +119,9 @@ std::vector<PlannedCall> shading_calls(const Config& c, int cascades, int64_t ra
                         beams, times),
       planned_lookup(c, cascades, samples, all, times, narrow_format_of(precision)),
       planned_network(density_shape(c, samples), all, times, precision),
-      planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
+      c.directions == "octaves"
+          ? planned<FrequencyFwd>({.n = samples, .dim = 3, .octaves = c.direction_octaves}, all, times)
+          : planned<ShFwd>({.n = samples, .degree = c.sh_degree}, all, times),
       planned_network(color_shape(c, samples), all, times, precision),
       planned<CompositeFwd>({.rays = rays, .samples = samples}, all + " of " + beams, times)};
   if (precision == Storage::int8)  // one of the two kinds of products is chosen: multiplies_bytes()

@@ -1,6 +1,6 @@
 // Settings of a recipe as JSON, for any struct that lists its fields as Config does:
 //
-//   template <class Self, class Visit> static void fields(Self& c, Visit&& visit);    visit(name, number, low, high, meaning)
+//   template <class Self, class Visit> static void fields(Self& c, Visit&& visit);    visit(name, number, low, high, unit, meaning)
 //   void validate() const;                                                            visit(name, string, allowed, meaning)
 #pragma once
 
@@ -46,7 +46,7 @@ struct SettingReader {
     value = at->get<std::string>();
   }
   template <class Number>
-  void operator()(const char* name, Number& value, double low, double high, const char*) const {
+  void operator()(const char* name, Number& value, double low, double high, const char*, const char*) const {
     const auto at = document.find(name);
     if (at == document.end()) return;
     try {
@@ -99,6 +99,7 @@ Settings settings_from_json(const std::string& text, const std::string& where,
 /// A setting as it is declared.
 struct DeclaredSetting {
   std::string name, meaning;
+  std::string unit;    // of a number; empty: none
   std::string values;  // "from 1 to 32", or "cosine, steps, shares"
   nlohmann::json default_value;
   std::vector<nlohmann::json>
@@ -111,7 +112,7 @@ struct SettingCollector {
 
   void operator()(const char* name, const std::string& value, const char* allowed,
                   const char* meaning) const {
-    DeclaredSetting setting{name, meaning, "", value, {}};
+    DeclaredSetting setting{name, meaning, "", "", value, {}};
     std::istringstream words(allowed);
     for (std::string one; words >> one;) {
       setting.values += (setting.values.empty() ? "" : ", ") + one;
@@ -120,8 +121,9 @@ struct SettingCollector {
     list.push_back(std::move(setting));
   }
   template <class Number>
-  void operator()(const char* name, const Number& value, double low, double high, const char* meaning) const {
-    DeclaredSetting setting{name, meaning, text_of({low, high}), value, {}};
+  void operator()(const char* name, const Number& value, double low, double high, const char* unit,
+                  const char* meaning) const {
+    DeclaredSetting setting{name, meaning, unit, text_of({low, high}), value, {}};
     // Half and twice the value, and one within a range that begins at it.
     for (const double other : {double(value) / 2, 2 * double(value), low + (high - low) / 8}) {
       const auto number = Number(other);

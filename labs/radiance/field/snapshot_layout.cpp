@@ -42,7 +42,7 @@ SnapshotLayout snapshot_layout(const Config& c, std::vector<SnapshotLevel> level
                  .hidden = c.density_hidden,
                  .out = multiple(c.geometry_features, padding.density),
                  .logistic = 0};
-  const int64_t direction = multiple(c.sh_degree * c.sh_degree, padding.color);
+  const int64_t direction = multiple(direction_features(c), padding.color);
   out.color = {.n = 0,
                .in = multiple(direction + out.density.out, padding.color),
                .width = color_width,

@@ -34,6 +34,9 @@ void require_expressible(const Config& c, const SnapshotOptions& o) {
   if (c.hash != "primes")
     refuse_setting(o, "hash", fmt::format("is {}, and tiny-cuda-nn hashes by primes", c.hash),
                    "train with \"hash\" \"primes\"");
+  if (c.directions != "harmonics")
+    refuse_setting(o, "directions", fmt::format("is {}, and klab writes spherical harmonics", c.directions),
+                   "train with \"directions\" \"harmonics\"");
   if (c.grid > kSnapshotGrid)
     refuse_setting(o, "grid",
                    fmt::format("is {}, and the density grid of a snapshot has {} cells along an edge", c.grid,

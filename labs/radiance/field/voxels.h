@@ -55,29 +55,34 @@ struct VoxelConfig : LossSettings {
   /// Like Config::fields.
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
-    visit("first_grid", c.first_grid, 8, 512, "cells along an edge at first");
-    visit("grid", c.grid, 8, 512, "cells along an edge of the grid");
-    visit("grow_until", c.grow_until, 0, 1, "share of the run after which the grid has its final resolution");
-    visit("prune_until", c.prune_until, 0, 1, "share of the run after which no more cells are removed");
-    visit("prune", c.prune, 0, 0.5, "share of the light from which a cell or its neighbor stays");
+    visit("first_grid", c.first_grid, 8, 512, "cells", "cells along an edge at first");
+    visit("grid", c.grid, 8, 512, "cells", "cells along an edge of the grid");
+    visit("grow_until", c.grow_until, 0, 1, "share of the run",
+          "share of the run after which the grid has its final resolution");
+    visit("prune_until", c.prune_until, 0, 1, "share of the run",
+          "share of the run after which no more cells are removed");
+    visit("prune", c.prune, 0, 0.5, "share of the light",
+          "share of the light from which a cell or its neighbor stays");
     visit("spacing", c.spacing, "graded even", "sizes of cells in scenes larger than twice the unit cube");
-    visit("max_rows", c.max_rows, 1000, 50000000, "vertices, at most");
-    visit("sh_degree", c.sh_degree, 0, 2, "degree of the spherical harmonics");
-    visit("start", c.start, -20, 10, "initial logarithm of the density of a unit cube");
-    visit("empty", c.empty, -30, 5, "logarithm of the density of missing vertices");
-    visit("density_rate", c.density_rate, 1e-9, 10, "learning rate of the logarithms of densities");
-    visit("color_rate", c.color_rate, 1e-9, 10, "learning rate of the colors");
-    visit("final_rate", c.final_rate, 0, 1, "factor on the learning rate at the end, after a cosine");
-    visit("beta1", c.beta1, 0, 0.9999999, "decay of Adam's first moment, a step");
-    visit("beta2", c.beta2, 0, 0.9999999, "decay of Adam's second moment, a step");
-    visit("epsilon", c.epsilon, 1e-30, 1, "Adam's summand in the denominator");
-    visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24, "samples with a gradient in a step");
-    visit("first_rays", c.first_rays, 1, 1 << 22, "rays of the first step");
+    visit("max_rows", c.max_rows, 1000, 50000000, "vertices", "vertices, at most");
+    visit("sh_degree", c.sh_degree, 0, 2, "", "degree of the spherical harmonics");
+    visit("start", c.start, -20, 10, "log of density", "initial logarithm of the density of a unit cube");
+    visit("empty", c.empty, -30, 5, "log of density", "logarithm of the density of missing vertices");
+    visit("density_rate", c.density_rate, 1e-9, 10, "", "learning rate of the logarithms of densities");
+    visit("color_rate", c.color_rate, 1e-9, 10, "", "learning rate of the colors");
+    visit("final_rate", c.final_rate, 0, 1, "learning_rate",
+          "factor on the learning rate at the end, after a cosine");
+    visit("beta1", c.beta1, 0, 0.9999999, "", "decay of Adam's first moment, a step");
+    visit("beta2", c.beta2, 0, 0.9999999, "", "decay of Adam's second moment, a step");
+    visit("epsilon", c.epsilon, 1e-30, 1, "", "Adam's summand in the denominator");
+    visit("batch_samples", c.batch_samples, 256, int64_t(1) << 24, "samples",
+          "samples with a gradient in a step");
+    visit("first_rays", c.first_rays, 1, 1 << 22, "rays", "rays of the first step");
     visit("pixel_point", c.pixel_point, "middle anywhere", "where a ray passes through its pixel");
-    visit("near", c.near, 0, 8,
+    visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
-    visit("early_stop", c.early_stop, 0, 0.5, "transmittance at which a ray ends");
+    visit("early_stop", c.early_stop, 0, 0.5, "share of the light", "transmittance at which a ray ends");
     visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
     visit("background", c.background, "white black random", "behind transparent pixels, in training");
     weights(c, visit);

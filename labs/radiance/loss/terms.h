@@ -34,11 +34,11 @@ struct LossSettings {
   KLAB_LOSS_TERMS(KLAB_TERM)
 #undef KLAB_TERM
 
-  /// Calls visit(name, reference, low, high, meaning) for each.
+  /// Calls visit(name, reference, low, high, unit, meaning) for each.
   template <class Self, class Visit>
   static void weights(Self& c, Visit&& visit) {
 #define KLAB_TERM(term) \
-  visit(terms::term.name, c.term, terms::term.low, terms::term.high, terms::term.weight_of);
+  visit(terms::term.name, c.term, terms::term.low, terms::term.high, "", terms::term.weight_of);
     KLAB_LOSS_TERMS(KLAB_TERM)
 #undef KLAB_TERM
   }

@@ -28,7 +28,7 @@ struct Kind {
   const char* remedy;
   const char* rates;  // its learning rates
   int64_t (*batch)(const FieldSettings&);
-  std::vector<std::string> (*settings)();  // names
+  std::vector<DeclaredSetting> (*settings)();
   void (*read)(FieldSettings&, const std::string& json, const std::string& where,
                const std::function<std::string(const std::string&)>& elsewhere);
   std::string (*write)(const FieldSettings&);
@@ -70,7 +70,7 @@ const std::vector<Kind>& kinds() {
        .remedy = "lower \"log2_table\", \"grid\" or \"batch_samples\" in the config, or use --downscale",
        .rates = R"("learning_rate")",
        .batch = [](const FieldSettings& s) { return s.hash.batch_samples; },
-       .settings = setting_names<Config>,
+       .settings = declared_settings<Config>,
        .read = read_into<&FieldSettings::hash, Config>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.hash); },
        .training =
@@ -103,7 +103,7 @@ const std::vector<Kind>& kinds() {
            [](const FieldSettings& s) {
              return s.frequency.rays * (2 * s.frequency.coarse + s.frequency.fine);
            },
-       .settings = setting_names<FrequencyConfig>,
+       .settings = declared_settings<FrequencyConfig>,
        .read = read_into<&FieldSettings::frequency, FrequencyConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.frequency); },
        .training = [](const FieldSettings& s, int) { return frequency_calls(s.frequency, true); },
@@ -135,7 +135,7 @@ const std::vector<Kind>& kinds() {
        .remedy = "lower \"max_rows\", \"first_grid\" or \"batch_samples\" in the config, or use --downscale",
        .rates = R"("density_rate" and "color_rate")",
        .batch = [](const FieldSettings& s) { return s.voxels.batch_samples; },
-       .settings = setting_names<VoxelConfig>,
+       .settings = declared_settings<VoxelConfig>,
        .read = read_into<&FieldSettings::voxels, VoxelConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.voxels); },
        .training = [](const FieldSettings& s, int) { return voxel_calls(s.voxels, true, stretch_of(s)); },
@@ -171,7 +171,7 @@ const std::vector<Kind>& kinds() {
        .remedy = "lower \"most\" or \"sh_degree\" in the config, or use --downscale",
        .rates = R"("scale_rate" and "opacity_rate")",
        .batch = [](const FieldSettings& s) { return s.gaussians.initial; },
-       .settings = setting_names<GaussianConfig>,
+       .settings = declared_settings<GaussianConfig>,
        .read = read_into<&FieldSettings::gaussians, GaussianConfig>,
        .write = [](const FieldSettings& s) { return settings_to_json(s.gaussians); },
        .training = [](const FieldSettings& s, int) { return gaussian_calls(s.gaussians); },
@@ -199,10 +199,11 @@ const std::vector<Kind>& kinds() {
   return list;
 }
 
-bool has_all_terms(const std::vector<std::string>& settings) {
-  return std::ranges::all_of(loss_terms(), [&](const LossTerm& each) {
-    return std::ranges::find(settings, each.term->name) != settings.end();
-  });
+/// Returns the meaning of a term's weight; empty for another setting.
+std::string meaning_of_weight(const std::string& setting) {
+  for (const LossTerm& each : loss_terms())
+    if (setting == each.term->name) return each.term->weight_of;
+  return "";
 }
 
 const Kind& kind_of(const std::string& field) {
@@ -261,9 +262,11 @@ FieldSettings field_settings(const std::string& field, const std::string& text, 
     const std::string need = need_of_setting(key);
     std::vector<std::string> others;
     for (const Kind& k : kinds()) {
-      const std::vector<std::string> names = k.settings();
       // Settings of other fields may have a term's name.
-      const bool has = std::ranges::find(names, key) != names.end() && (need.empty() || has_all_terms(names));
+      const std::string meaning = meaning_of_weight(key);
+      const bool has = std::ranges::any_of(k.settings(), [&](const DeclaredSetting& s) {
+        return s.name == key && (meaning.empty() || s.meaning == meaning);
+      });
       if (k.name != field && has) others.emplace_back(k.name);
     }
     if (others.empty()) return "";

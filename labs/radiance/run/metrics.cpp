@@ -29,7 +29,7 @@ const std::string& head_of_metrics() {
     for (const LossTerm& each : loss_terms()) text += fmt::format(",loss_{}", each.term->name);
     return text +
            ",gradient_norm,gradient_clipped,rate_factor,device_free,psnr_unseen,ssim_unseen,bytes_sent,"
-           "loss_scale,skipped,device_busy,device_used";
+           "loss_scale,skipped,device_busy,device_used,device_memory,loss_weight_decay";
   }();
   return head;
 }
@@ -121,7 +121,8 @@ void Metrics::line(const MetricsLine& l) {
   text += l.unseen ? fmt::format(",{:.3f},{:.5f}", l.unseen->psnr, l.unseen->ssim) : ",,";
   text += fmt::format(",{}", l.sent);
   text += l.loss_scale > 0 ? fmt::format(",{:.10g},{}", l.loss_scale, l.skipped) : ",,";
-  text += l.device ? fmt::format(",{:.2f},{}", l.device->busy, l.device->used) : ",,";
+  text += l.device ? fmt::format(",{:.2f},{},{}", l.device->busy, l.device->used, l.device->memory) : ",,,";
+  text += r.decay > 0 ? fmt::format(",{:.6g}", r.decay) : ",";
   out_ << text << '\n' << std::flush;
   if (!out_) throw std::runtime_error(file_.string() + ": cannot be written: is the disk full?");
 }

@@ -10,7 +10,6 @@ namespace klab {
 namespace {
 
 constexpr int64_t kStepsToSchedule = 500;  // finite steps after which rates are on their schedule again
-constexpr const char* kPage = "docs/troubleshooting.md";
 
 }  // namespace
 
@@ -68,7 +67,7 @@ void Retries::count_finite_step(FieldTrainer& trainer) {
 std::string remedy_of_not_finite(const RunContext& run) {
   return fmt::format("lower {} in the config{}; {}; {} says more", rates_of(run.options.settings),
                      run.options.retry_not_finite ? "" : ", or give --on-nan retry", run.resume_hint(),
-                     kPage);
+                     kTroubleshooting);
 }
 
 }  // namespace klab

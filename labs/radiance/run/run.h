@@ -21,6 +21,7 @@
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/pressure.h"
 #include "labs/radiance/run/run_viewer.h"
+#include "labs/radiance/run/validation.h"
 
 namespace klab {
 
@@ -57,8 +58,7 @@ struct RunOptions {
   int64_t ahead = 2;               // pictures read before their turn
   bool evaluate = true;            // on the test views, at the end
   std::optional<double> score;     // ScoreScope::seconds; not given: kScoreSeconds, or the resumed run's
-  std::optional<double>
-      eval_every;  // seconds of training between two validations on test views; not given: none
+  std::optional<ValidationInterval> eval_every;  // between two validations on test views; not given: none
   std::optional<int64_t>
       plateau;  // validations in a row without a gain after which the learning rates are halved
   std::optional<int64_t> patience;  // and after which the run ends

@@ -19,6 +19,9 @@
 
 namespace klab {
 
+/// The page that messages name: what to look at when a training goes wrong, and which setting changes it.
+inline constexpr const char* kTroubleshooting = "docs/troubleshooting.md";
+
 struct RunContext {
   RunContext(RunOptions given, CallTimes& times);
   RunContext(const RunContext&) = delete;

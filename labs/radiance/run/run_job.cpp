@@ -51,7 +51,8 @@ int RunJob::run() {
     }
   } catch (const OutOfMemory& e) {
     fmt::print(stderr, "{}", peaks_text(run_.memory.account));
-    throw std::runtime_error(fmt::format("out of memory: {}; {}", e.what(), run_.resume_hint()));
+    throw std::runtime_error(
+        fmt::format("out of memory: {}; {}; {} says more", e.what(), run_.resume_hint(), kTroubleshooting));
   }
 }
 

@@ -8,13 +8,14 @@
 
 namespace klab {
 
-void ScoreWatch::begin() {
+void ScoreWatch::begin(const FieldTrainer& trainer) {
   const RunOptions& o = run_.options;
-  if (o.eval_every) validation_.emplace(run_.scene.test, *o.eval_every, run_.clock.elapsed());
+  if (o.eval_every)
+    validation_.emplace(run_.scene.test, *o.eval_every, run_.clock.elapsed(), trainer.steps_done());
 }
 
 void ScoreWatch::validate(FieldTrainer& trainer) {
-  if (!validation_ || !validation_->due(run_.clock.elapsed())) return;
+  if (!validation_ || !validation_->due(run_.clock.elapsed(), trainer.steps_done())) return;
   const auto start = RunClock::Clock::now();
   const double now = run_.clock.elapsed();
   const bool first = validation_->points().empty();

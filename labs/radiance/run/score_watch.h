@@ -15,7 +15,7 @@ class ScoreWatch {
   explicit ScoreWatch(RunContext& run) : run_(run) {}
 
   /// Starts, if the run is to be watched.
-  void begin();
+  void begin(const FieldTrainer& trainer);
   /// Scores the views if that is due. Its time is not training time; Validation keeps it below its share.
   void validate(FieldTrainer& trainer);
   /// Returns the last score once, for the next line of metrics.

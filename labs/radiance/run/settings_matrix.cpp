@@ -13,33 +13,6 @@ namespace {
 
 constexpr const char* kBackends[] = {"cpu", "simt", "cuda"};
 
-/// Options of klab train that apply to some fields only, and why not to others.
-struct OptionOfFields {
-  const char* option;
-  const char* meaning;
-  std::vector<std::string> fields;
-  const char* why;
-  const char* remedy = "leave it out";
-};
-const std::vector<OptionOfFields>& options_of_fields() {
-  static const std::vector<OptionOfFields> list = {
-      {"--recompute",
-       "look features up again instead of keeping them",
-       {"hash"},
-       "keeps features of an encoding"},
-      {"--precision f16",
-       "tensors between ops in half precision",
-       {"hash"},
-       "is trained with a loss scale",
-       "take f32 or bf16"},
-      {"--resident", "pictures that take turns in memory", {"hash"}, "learns from pictures that take turns"},
-      {"--parts",
-       "a batch computed in parts, by one process or several",
-       {"hash", "frequency", "voxels"},
-       "has a batch that can be divided"}};
-  return list;
-}
-
 std::string text_of_value(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_number_float() ? fmt::format("{:.6g}", value.get<double>()) : value.dump();
@@ -112,7 +85,8 @@ std::string settings_page() {
     plain.field = field;
     text += fmt::format("- `{}` is trained on {}.\n", field, fmt::join(backends_of(plain), ", "));
   }
-  text += fmt::format("\n| setting | meaning | values | {} |\n|---|---|---|", fmt::join(fields, " | "));
+  text += fmt::format("\n| setting | meaning | unit | values | {} |\n|---|---|---|---|",
+                      fmt::join(fields, " | "));
   for (size_t i = 0; i < fields.size(); ++i) text += "---|";
   text += "\n";
   std::vector<std::string> done;
@@ -124,22 +98,15 @@ std::string settings_page() {
     const std::string key = row.declared.name + row.declared.values + row.declared.meaning;
     if (std::ranges::find(done, key) != done.end()) continue;
     done.push_back(key);
-    text += fmt::format("| `{}` | {} | {} |", row.declared.name, row.declared.meaning, row.declared.values);
+    text += fmt::format("| `{}` | {} | {} | {} |", row.declared.name, row.declared.meaning, row.declared.unit,
+                        row.declared.values);
     for (const std::string& field : fields) {
       const auto at = std::ranges::find_if(all, [&](const auto& s) { return s.field == field && same(s); });
       text += at == all.end() ? " |" : fmt::format(" {} |", cell_of(*at));
     }
     text += "\n";
   }
-  text += fmt::format("\n| option | does | {} |\n|---|---|", fmt::join(fields, " | "));
-  for (size_t i = 0; i < fields.size(); ++i) text += "---|";
-  text += "\n";
-  for (const OptionOfFields& option : options_of_fields()) {
-    text += fmt::format("| `{}` | {} |", option.option, option.meaning);
-    for (const std::string& field : fields)
-      text += std::ranges::find(option.fields, field) == option.fields.end() ? " |" : " yes |";
-    text += "\n";
-  }
+  text += options_page(fields);
   return text + "\n## Terms of the loss\n\n" + table_of_terms();
 }
 
@@ -157,13 +124,6 @@ std::string with_values(const std::string& config, const std::string& where,
         nlohmann::json::accept(value) ? nlohmann::json::parse(value) : nlohmann::json(value);
   }
   return document.dump();
-}
-
-void require_option_of_field(const std::string& option, const std::string& field) {
-  for (const OptionOfFields& each : options_of_fields())
-    if (option == each.option && std::ranges::find(each.fields, field) == each.fields.end())
-      throw std::runtime_error(fmt::format("{}: only --field {} {}, and this is {}; {}", option,
-                                           fmt::join(each.fields, " or "), each.why, field, each.remedy));
 }
 
 }  // namespace klab

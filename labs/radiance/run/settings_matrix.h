@@ -8,6 +8,7 @@
 
 #include "labs/radiance/field/settings.h"
 #include "labs/radiance/run/fields.h"
+#include "labs/radiance/run/options.h"
 
 namespace klab {
 
@@ -32,8 +33,5 @@ std::string settings_page();
 /// Returns a config's text with values set by name, each "name=value". Throws std::invalid_argument for other texts.
 std::string with_values(const std::string& config, const std::string& where,
                         const std::vector<std::string>& values);
-
-/// Throws std::runtime_error naming option and field if an option of klab train does not apply to the field.
-void require_option_of_field(const std::string& option, const std::string& field);
 
 }  // namespace klab

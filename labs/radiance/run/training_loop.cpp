@@ -60,7 +60,7 @@ void TrainingLoop::begin_view(FieldTrainer& trainer) {
 }
 
 void TrainingLoop::begin_watch(FieldTrainer& trainer) {
-  watch_.begin();
+  watch_.begin(trainer);
   std::error_code ignored;
   if (run_.options.retry_not_finite && !fs::exists(run_.folder->file("checkpoint.safetensors"), ignored))
     save(trainer);
@@ -93,6 +93,7 @@ void TrainingLoop::fit(FieldTrainer& trainer) {
     line.sent = sent;
     line.report.gradient_norm = measured_.gradient_norm;
     line.report.clipped_norm = measured_.clipped_norm;
+    line.report.decay = measured_.decay;
     line.rate_factor = run_.rate_factor * run_.state.plateau_factor;
     line.unseen = watch_.take_last();
     if (run_.ranks.size() == 1) trainer.measure_next_gradient();
@@ -121,6 +122,8 @@ void TrainingLoop::fit(FieldTrainer& trainer) {
     if (run_.options.before_step) run_.options.before_step(trainer);
     StepReport report;
     try {
+      // Owns arrays that a step makes, as for a grid that grows.
+      const MemoryOwner owner(run_.options.settings.field == "hash" ? "batch" : "trainer");
       report = run_.ranks.size() > 1
                    ? trainer.step(d.done)
                    : relief_.shortage().through(trainer, [&] { return trainer.step(d.done); });

@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/records/input.h"
+#include "harness/records/numbers.h"
 
 namespace klab {
 namespace {
@@ -15,6 +20,9 @@ double seconds_since(Clock::time_point begin) {
 }
 
 constexpr int kProbeSide = 64;  // pixels of the longer side of the picture that is timed
+// By steps, views are chosen for this part of an interval: where a picture takes a little longer than the first
+// ones did, the next multiple is not missed.
+constexpr double kOfSteps = 0.8;
 
 int64_t pixels_at(int width, int height, int factor) {
   return int64_t(width / factor) * int64_t(height / factor);
@@ -38,6 +46,19 @@ ValidationChoice choose_validation(int64_t test_views, int width, int height, do
   while (choice.views < most && takes(choice.views + 1, smallest) <= budget) ++choice.views;
   while (choice.factor > 1 && takes(choice.views, choice.factor - 1) <= budget) --choice.factor;
   return choice;
+}
+
+ValidationInterval validation_interval_from(const std::string& text) {
+  constexpr std::string_view kSteps = "steps";
+  try {
+    if (!text.ends_with(kSteps)) return {.seconds = number_from<double>(text, range::seconds)};
+    std::string number = text.substr(0, text.size() - kSteps.size());
+    while (number.ends_with(' ')) number.pop_back();
+    return {.steps = number_from<int64_t>(number, range::steps)};
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(fmt::format(
+        "--eval-every {}: {}; write seconds, as in 10, or steps, as in 500steps", excerpt(text), e.what()));
+  }
 }
 
 View reduced_view(const View& view, int factor) {
@@ -80,6 +101,8 @@ void Validation::choose(const Render& render, double fixed) {
 
 double Validation::score(const Render& render, bool black, double fixed, int64_t step, double seconds) {
   const auto begin = Clock::now();
+  if (!choice_ && steps_ > 0)
+    wanted_ = kOfSteps * double(steps_) * (seconds - begin_) / double(std::max<int64_t>(1, step - first_));
   if (!choice_) choose(render, fixed);
   const Score score = evaluate(render, black, views_);
   points_.push_back({step, seconds, score.psnr, score.ssim});
@@ -87,7 +110,8 @@ double Validation::score(const Render& render, bool black, double fixed, int64_t
   const double took = seconds_since(begin);
   spent_ += fixed + took;
   // The field may take longer than when the views were chosen: the share holds anyway.
-  next_ = seconds + std::max(choice_->every, (fixed + took) / kValidationShare);
+  const double shortest = (fixed + took) / kValidationShare;
+  next_ = seconds + (steps_ > 0 ? shortest : std::max(choice_->every, shortest));
   return took;
 }
 
@@ -101,6 +125,15 @@ std::string Validation::text() const {
   const Camera& camera = views_.front().camera;
   std::string text = fmt::format("validation on {} of {} test views, {}x{}", views_.size(), test_.size(),
                                  camera.width, camera.height);
+  if (steps_ > 0) {
+    const auto times = int64_t(std::ceil(kOfSteps * choice_->every / std::max(wanted_, 1e-9)));
+    return text +
+           (choice_->every > wanted_
+                ? fmt::format(", about every {} steps instead of {}: more often would take over {:.0f} % "
+                              "of the time",
+                              times * steps_, steps_, 100 * kValidationShare)
+                : fmt::format(", every {} steps", steps_));
+  }
   if (choice_->every > wanted_)
     return text + fmt::format(
                       ", every {:.0f} s instead of {:.0f} s: more often would take over {:.0f} % of the time",
@@ -120,7 +153,10 @@ nlohmann::json Validation::to_json() const {
   out["views"] = views_.size();
   out["width"] = views_.front().camera.width;
   out["height"] = views_.front().camera.height;
-  out["every"] = choice_->every;
+  if (steps_ > 0)
+    out["every_steps"] = steps_;
+  else
+    out["every"] = choice_->every;
   out["best_psnr"] = best;
   return out;
 }

@@ -53,20 +53,41 @@ struct ValidationPoint {
   double psnr = 0, ssim = 0;
 };
 
+/// Time between two validations: one of both.
+struct ValidationInterval {
+  double seconds = 0;  // of training
+  int64_t steps = 0;   // 0: by seconds
+};
+
+/// Reads "10" as seconds and "500steps" as steps. Throws std::invalid_argument naming --eval-every for other texts.
+ValidationInterval validation_interval_from(const std::string& text);
+
 class Validation {
  public:
   using Render = std::function<Picture(const Camera&)>;
 
-  /// `test` must outlive it and have a view; `begin`: the seconds of training at which it starts to count.
-  Validation(std::span<const View> test, double every, double begin)
-      : test_(test), wanted_(every), next_(begin + every) {}
+  /// `test` must outlive it and have a view; `begin` and `step`: the seconds and steps of training at which it starts to
+  /// count.
+  Validation(std::span<const View> test, const ValidationInterval& every, double begin, int64_t step)
+      : test_(test),
+        steps_(every.steps),
+        wanted_(every.seconds),
+        begin_(begin),
+        next_(begin + every.seconds),
+        first_(step) {}
 
-  bool due(double seconds) const { return seconds >= next_; }
+  /// Returns whether to score after `step` steps and that many seconds. By steps it is due at multiples, but never so often that it takes
+  /// more than its share of the time.
+  bool due(double seconds, int64_t step) const {
+    return seconds >= next_ && (steps_ == 0 || (step > first_ && step % steps_ == 0));
+  }
   /// Scores the chosen views, which the first call chooses. `fixed`: seconds that the caller has spent on this
   /// validation. Returns what it took, without these.
   double score(const Render& render, bool black, double fixed, int64_t step, double seconds);
   /// Puts the next one off by an interval: this one failed for lack of memory.
-  void put_off(double seconds) { next_ = seconds + std::max(wanted_, choice_ ? choice_->every : 0); }
+  void put_off(double seconds) {
+    next_ = seconds + (steps_ > 0 ? 0 : std::max(wanted_, choice_ ? choice_->every : 0));
+  }
 
   const ValidationPoint& last() const { return points_.back(); }
   /// Returns the last point once, for the next line of metrics.
@@ -80,7 +101,9 @@ class Validation {
   void choose(const Render& render, double fixed);
 
   std::span<const View> test_;
-  double wanted_, next_, spent_ = 0;
+  int64_t steps_;                             // between two; 0: by seconds
+  double wanted_, begin_, next_, spent_ = 0;  // by steps, `wanted_` is measured until the first
+  int64_t first_;                             // step at which it began to count
   std::optional<ValidationChoice> choice_;
   std::vector<View> views_;  // reduced
   std::vector<ValidationPoint> points_;

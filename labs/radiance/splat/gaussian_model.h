@@ -31,19 +31,20 @@ struct GaussianConfig {
 
   template <class Self, class Visit>
   static void fields(Self& c, Visit&& visit) {
-    visit("initial", c.initial, 1, 1e7, "Gaussians at the start, no more than most");
-    visit("most", c.most, 1, 1e8, "Gaussians at any time");
-    visit("budget", c.budget, 0, 1e8, "Gaussians to grow to, chosen by gradient alone; 0: by the threshold");
-    visit("sh_degree", c.sh_degree, 0, 3, "degree of the spherical harmonics");
-    visit("ssim", c.ssim, 0, 1, "weight of structural similarity in the loss");
-    visit("position_rate", c.position_rate, 1e-12, 1,
+    visit("initial", c.initial, 1, 1e7, "Gaussians", "Gaussians at the start, no more than most");
+    visit("most", c.most, 1, 1e8, "Gaussians", "Gaussians at any time");
+    visit("budget", c.budget, 0, 1e8, "Gaussians",
+          "Gaussians to grow to, chosen by gradient alone; 0: by the threshold");
+    visit("sh_degree", c.sh_degree, 0, 3, "", "degree of the spherical harmonics");
+    visit("ssim", c.ssim, 0, 1, "", "weight of structural similarity in the loss");
+    visit("position_rate", c.position_rate, 1e-12, 1, "camera extents",
           "learning rate of positions at the start, in extents of the cameras");
-    visit("last_position_rate", c.last_position_rate, 1e-12, 1, "and at the end");
-    visit("scale_rate", c.scale_rate, 1e-12, 1, "learning rate of the logarithms of sizes");
-    visit("rotation_rate", c.rotation_rate, 1e-12, 1, "learning rate of rotations");
-    visit("opacity_rate", c.opacity_rate, 1e-12, 1, "learning rate of opacities, as logits");
-    visit("color_rate", c.color_rate, 1e-12, 1, "learning rate of the colors");
-    visit("threshold", c.threshold, 0, 1e3, "mean gradient above which a Gaussian is cloned or split");
+    visit("last_position_rate", c.last_position_rate, 1e-12, 1, "camera extents", "and at the end");
+    visit("scale_rate", c.scale_rate, 1e-12, 1, "", "learning rate of the logarithms of sizes");
+    visit("rotation_rate", c.rotation_rate, 1e-12, 1, "", "learning rate of rotations");
+    visit("opacity_rate", c.opacity_rate, 1e-12, 1, "", "learning rate of opacities, as logits");
+    visit("color_rate", c.color_rate, 1e-12, 1, "", "learning rate of the colors");
+    visit("threshold", c.threshold, 0, 1e3, "", "mean gradient above which a Gaussian is cloned or split");
     visit("background", c.background, "scene white black random", "behind transparent pixels in training");
   }
   void validate() const {}

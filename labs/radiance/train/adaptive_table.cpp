@@ -68,8 +68,25 @@ std::vector<double> AdaptiveTable::in_use(const std::vector<int64_t>& sizes, con
   return shares;
 }
 
+std::vector<size_t> AdaptiveTable::order(const TableEntries& entries,
+                                         const std::vector<int64_t>& sizes) const {
+  std::vector<size_t> levels(sizes.size());
+  std::iota(levels.begin(), levels.end(), size_t(0));
+  if (c_.table_order == "coarse" || entries.squares == nullptr) return levels;
+  std::vector<double> pull;  // mean square of an entry's gradient, by level
+  const float* squares = entries.squares;
+  for (const int64_t size : sizes) {
+    const int64_t numbers = size * entries.features;
+    pull.push_back(std::accumulate(squares, squares + numbers, 0.0) / double(std::max<int64_t>(1, numbers)));
+    squares += numbers;
+  }
+  std::ranges::stable_sort(levels, [&](size_t a, size_t b) { return pull[a] > pull[b]; });
+  return levels;
+}
+
 std::vector<int64_t> AdaptiveTable::wanted(const std::vector<int64_t>& sizes,
-                                           const std::vector<double>& in_use) const {
+                                           const std::vector<double>& in_use,
+                                           const std::vector<size_t>& order) const {
   std::vector<int64_t> next = sizes;
   // Shrink levels first, to make room for those that grow.
   for (size_t l = 0; l < sizes.size(); ++l) {
@@ -77,7 +94,7 @@ std::vector<int64_t> AdaptiveTable::wanted(const std::vector<int64_t>& sizes,
     if (in_use[l] < c_.table_sparse && less >= least_[l]) next[l] = less;
   }
   int64_t left = room_ - sum_of(next);
-  for (size_t l = 0; l < sizes.size(); ++l) {
+  for (const size_t l : order) {
     if (in_use[l] <= c_.table_crowded) continue;
     const int64_t more = std::min(most_[l], sizes[l] + sizes[l] / 2) / 8 * 8;
     if (more <= sizes[l] || more - sizes[l] > left) continue;
@@ -103,7 +120,7 @@ TableChange AdaptiveTable::adapt(const TableEntries& entries, int64_t step, std:
   note(entries, step, sizes);
   TableChange change;
   change.recycled = recycle(entries, before, step);
-  const std::vector<int64_t> next = wanted(sizes, shares);
+  const std::vector<int64_t> next = wanted(sizes, shares, order(entries, sizes));
   for (size_t l = 0; l < sizes.size(); ++l) {
     change.grown += next[l] > sizes[l];
     change.shrunk += next[l] < sizes[l];

@@ -27,7 +27,8 @@ namespace klab {
 /// each of `counts`.
 struct TableEntries {
   std::vector<float*> values;
-  std::vector<int32_t*> counts;  // Adam's steps first
+  std::vector<int32_t*> counts;    // Adam's steps first
+  const float* squares = nullptr;  // of the values: mean squares of gradients
   int64_t features = 1;
 };
 
@@ -58,9 +59,12 @@ class AdaptiveTable {
   /// Returns the share of each level's entries that received a gradient since the last check.
   std::vector<double> in_use(const std::vector<int64_t>& sizes, const int32_t* steps) const;
 
-  /// Returns the sizes for levels with these shares in use. Crowded ones grow, coarse before fine, while
-  /// there is room.
-  std::vector<int64_t> wanted(const std::vector<int64_t>& sizes, const std::vector<double>& in_use) const;
+  /// Returns the levels in the order in which they grow: coarse before fine, or by the gradients of their entries.
+  std::vector<size_t> order(const TableEntries& entries, const std::vector<int64_t>& sizes) const;
+
+  /// Returns the sizes for levels with these shares in use. Crowded ones grow in the given order while there is room.
+  std::vector<int64_t> wanted(const std::vector<int64_t>& sizes, const std::vector<double>& in_use,
+                              const std::vector<size_t>& order) const;
 
   /// Records which entries are in use, and changes nothing.
   void note(const TableEntries& entries, int64_t step, const std::vector<int64_t>& sizes);

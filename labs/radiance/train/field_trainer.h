@@ -32,6 +32,8 @@ struct StepReport {
   // Length of the gradient before and after clipping; NaN if the step did not measure it.
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();
   double clipped_norm = std::numeric_limits<double>::quiet_NaN();
+  // What weight decay adds to what is minimized, but not to the loss; measured with the gradient.
+  double decay = 0;
 };
 
 /// A loss, gradient or parameter that is no longer finite. The message names step and tensor.

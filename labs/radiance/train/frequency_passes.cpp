@@ -14,6 +14,7 @@
 #include "reference/bias_add_bwd/bias_add_bwd.h"
 #include "reference/bias_add_fwd/bias_add_fwd.h"
 #include "reference/cast/cast.h"
+#include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/draw_rays/draw_rays.h"
@@ -21,9 +22,14 @@
 #include "reference/matmul/matmul.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
+#include "reference/opacity_binary_entropy_bwd/opacity_binary_entropy_bwd.h"
+#include "reference/opacity_binary_entropy_fwd/opacity_binary_entropy_fwd.h"
+#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
+#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sample_pdf/sample_pdf.h"
 #include "reference/sample_weights_fwd/sample_weights_fwd.h"
+#include "reference/weighted_sum/weighted_sum.h"
 
 namespace klab {
 namespace {
@@ -32,7 +38,8 @@ const PlannedProgramRegistrar program({
     .name = "the trainer of frequency fields",
     .ops = op_names<DrawRays, FrequencyFwd, Matmul, BiasAddFwd, ActivationFwd, SampleWeightsFwd, SamplePdf,
                     CompositeFwd, CompositeLossBwd, MatmulBwd, BiasAddBwd, ActivationBwd, Axpy, Adam, Cast,
-                    MatmulBf16>(),
+                    MatmulBf16, CompositeBwd, WeightedSum, OpacityEntropyFwd, OpacityEntropyBwd,
+                    OpacityBinaryEntropyFwd, OpacityBinaryEntropyBwd>(),
     .fused = "",
     .parts = {},
 });
@@ -208,6 +215,20 @@ std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training
       {.rays = c.rays, .views = 1, .pixels = 160000, .depths = 0, .listed = 0, .background = 1, .drawn = 1},
       fmt::format("{} rays", c.rays)));
   add(planned<CompositeLossBwd>({.rays = rays, .samples = n, .kind = loss_kind(c.loss)}, all));
+  if (has_terms(c.terms, Term::on_rays)) {
+    const std::string beams = fmt::format("{} rays", rays);
+    add(planned<CompositeBwd>({.rays = rays, .samples = n}, all));
+    add(planned<WeightedSum>({.n = rays}, beams));
+    if (c.terms.opacity_l1 > 0) add(planned<Axpy>({.n = rays}, beams));
+    if (c.terms.opacity_entropy > 0) {
+      add(planned<OpacityEntropyFwd>({.rays = rays}, beams));
+      add(planned<OpacityEntropyBwd>({.rays = rays}, beams));
+    }
+    if (c.terms.opacity_binary_entropy > 0) {
+      add(planned<OpacityBinaryEntropyFwd>({.rays = rays}, beams));
+      add(planned<OpacityBinaryEntropyBwd>({.rays = rays}, beams));
+    }
+  }
   for (const PlannedCall& call : adam_calls(net.size, net.size, 0)) add(call);
   return calls;
 }

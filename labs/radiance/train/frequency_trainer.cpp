@@ -12,6 +12,7 @@
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/train/batch.h"
+#include "reference/composite_bwd/composite_bwd.h"
 #include "reference/composite_fwd/composite_fwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/draw_rays/draw_rays.h"
@@ -70,6 +71,14 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
     drawn_[k] = Array<float>(3 * config_.rays);
     memory_.mirror(*kept[k], drawn_[k].data());
   }
+  has_terms_ = has_terms(config_.terms, Term::on_rays);
+  if (has_terms_) {
+    for (Handle<float>* const tensor :
+         {&of_terms_.opacity, &of_terms_.d_opacity, &of_terms_.weight, &of_terms_.value})
+      *tensor = of_rays("of a term", 1);
+    for (Handle<float>* const number : {&of_terms_.one, &of_terms_.loss, &of_terms_.own_loss})
+      *number = memory_.tensor<float>("number of a term", 1, 1);
+  }
   const ViewLoader loader(scene, views_);
   loader.tie(memory_);
   memory_.allocate();
@@ -78,6 +87,59 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
 
 int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
   return FrequencyPasses::bytes_of(c) + 2 * 16 * FrequencyNet(c).size + 60 * c.rays;
+}
+
+/// Adds the weighted terms of the rays' opacity to the loss of each, and their gradients to those of the densities.
+void FrequencyTrainer::add_terms(Ops& ops, const FrequencyPasses::Pass& pass, int64_t rays,
+                                 const std::vector<float>& behind, std::vector<float>& d_raw) {
+  const auto n = size_t(rays);
+  std::vector<float> color(3 * n), depth(n), none(3 * n, 0.0F), gradient(n, 0.0F), more(d_raw.size()),
+      d_rgb(3 * d_raw.size());
+  float* const opacity = of_terms_.opacity;
+  float* const d_opacity = of_terms_.d_opacity;
+  float* const weight = of_terms_.weight;
+  ops.call<CompositeFwd>({.rays = rays, .samples = int64_t(d_raw.size())},
+                         {.ray_begin = pass.ray_begin.data(),
+                          .density_raw = pass.net.raw(),
+                          .rgb = pass.net.rgb(),
+                          .delta = pass.delta.data(),
+                          .t = pass.t.data(),
+                          .background = behind.data(),
+                          .color = color.data(),
+                          .opacity = opacity,
+                          .depth = depth.data()});
+  for (size_t k = 0; k < kLossTerms; ++k) {
+    const auto& [term, own] = loss_terms()[k];
+    if (term->where != Term::on_rays || !(config_.terms.*own > 0)) continue;
+    std::fill_n(weight, n, float(config_.terms.*own) / float(config_.rays));
+    *of_terms_.one = 1;
+    *of_terms_.loss = *of_terms_.own_loss = 0;
+    TermTensors lent;
+    lent.values = lent.rays = rays;
+    lent.weight = of_terms_.weight;
+    lent.value = of_terms_.value;
+    lent.one = of_terms_.one;
+    lent.loss = of_terms_.loss;
+    lent.own_loss = of_terms_.own_loss;
+    lent.opacity = of_terms_.opacity;
+    lent.d_opacity = of_terms_.d_opacity;
+    term->add(ops, lent);
+    term_losses_[k] += double(*of_terms_.own_loss);
+    for (size_t r = 0; r < n; ++r) gradient[r] += d_opacity[r];
+  }
+  ops.call<CompositeBwd>({.rays = rays, .samples = int64_t(d_raw.size())},
+                         {.ray_begin = pass.ray_begin.data(),
+                          .density_raw = pass.net.raw(),
+                          .rgb = pass.net.rgb(),
+                          .delta = pass.delta.data(),
+                          .t = pass.t.data(),
+                          .background = behind.data(),
+                          .d_color = none.data(),
+                          .d_opacity = gradient.data(),
+                          .d_depth = none.data(),
+                          .d_density_raw = more.data(),
+                          .d_rgb = d_rgb.data()});
+  for (size_t i = 0; i < d_raw.size(); ++i) d_raw[i] += more[i];
 }
 
 /// Computes losses and gradients of both passes for some rays. Adds to the loss, and to the squared errors of
@@ -124,6 +186,7 @@ void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, d
       for (size_t i = 0; i < color.size(); ++i)
         squares += (double(color[i]) - double(wanted[i])) * (double(color[i]) - double(wanted[i]));
     }
+    if (has_terms_) add_terms(ops, pass, n, behind, d_raw);
     pass.net.backward(ops, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
                       moments_[size_t(k)].gradient.data());
   }
@@ -138,6 +201,7 @@ double FrequencyTrainer::loss_and_gradient() {
   n.rays = int32_t(config_.rays);
   memory_.write(numbers_, &n, sizeof n);
   double loss = 0, squares = 0;
+  term_losses_ = {};
   ops_.run("rays", plan_, profile_, [&](Ops& ops) {
     draw_rays(ops, {config_.background, config_.pixel_point}, view_data_, views_, numbers_, rays_);
   });
@@ -151,12 +215,13 @@ double FrequencyTrainer::loss_and_gradient() {
                  loss, squares);
   });
   squares_ = squares / double(3 * config_.rays);
+  for (const double term : term_losses_) loss += term;
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   return loss;
 }
 
 double FrequencyTrainer::shared_loss_and_gradient() {
-  std::array<double, 2> sums = {};
+  std::array<double, 2 + kLossTerms> sums = {};
   std::array<SharedGradient, 2> gradients;
   for (size_t k = 0; k < 2; ++k)
     gradients[k].values = {moments_[k].gradient.data(), size_t(moments_[k].gradient.size())};
@@ -165,10 +230,12 @@ double FrequencyTrainer::shared_loss_and_gradient() {
     part_ = share_.first + i;
     sums[0] += loss_and_gradient();
     sums[1] += squares_;
+    for (size_t k = 0; k < kLossTerms; ++k) sums[2 + k] += term_losses_[k];
     sums_.keep(gradients);
   }
   part_ = 0;
   if (share_.parts > 1) profile_.time("sum over ranks", [&] { sums_.finish(share_, gradients, sums); });
+  for (size_t k = 0; k < kLossTerms; ++k) term_losses_[k] = sums[2 + k] / double(share_.parts);
   psnr_ = -10 * std::log10(std::max(sums[1] / double(share_.parts), 1e-12));
   return sums[0] / double(share_.parts);
 }
@@ -186,6 +253,7 @@ std::vector<std::span<const float>> FrequencyTrainer::parameters() const {
 StepReport FrequencyTrainer::step(double progress) {
   StepReport report;
   report.loss = shared_loss_and_gradient();
+  report.terms = term_losses_;
   rate_ = rate_factor_ * config_.learning_rate * cosine_to(config_.final_rate, progress);
   AdamSettings adam{
       .learning_rate = rate_, .beta1 = config_.beta1, .beta2 = config_.beta2, .epsilon = config_.epsilon};

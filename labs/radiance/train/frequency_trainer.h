@@ -46,6 +46,8 @@ class FrequencyTrainer : public FieldTrainer {
 
  private:
   void learn_from(Ops& ops, const RaySpan& rays, double& loss, double& squares);
+  void add_terms(Ops& ops, const FrequencyPasses::Pass& pass, int64_t rays, const std::vector<float>& behind,
+                 std::vector<float>& d_raw);
 
   BatchShare share_;
   FrequencyConfig config_;  // of one part
@@ -71,6 +73,12 @@ class FrequencyTrainer : public FieldTrainer {
   double squares_ = 0;  // mean squared error of the last part
   int64_t part_ = 0;    // part of the batch whose rays are drawn next
   PartSums sums_;
+  // Terms of the loss with a weight: one ray's opacity and gradient, its weight and value, and what a term adds to the loss.
+  struct {
+    Handle<float> opacity, d_opacity, weight, value, one, loss, own_loss;
+  } of_terms_;
+  bool has_terms_ = false;
+  std::array<double, kLossTerms> term_losses_{};  // of the last part
 };
 
 }  // namespace klab

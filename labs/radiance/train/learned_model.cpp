@@ -77,6 +77,11 @@ void LearnedModel::measure_gradient(StepReport& report) const {
   }
   report.gradient_norm = std::sqrt(before);
   report.clipped_norm = std::sqrt(after);
+  for (const Part part : {Part::density, Part::color}) {  // Adam adds l2·w to the gradient of these
+    const Array<float>& w = model_.of(part);
+    if (model_.config.weight_decay > 0)
+      report.decay += 0.5 * model_.config.weight_decay * squares_of({w.data(), size_t(w.size())});
+  }
 }
 
 void LearnedModel::take_parameters(const Model& from) {
@@ -116,6 +121,7 @@ TableEntries LearnedModel::table_entries() {
   OptimizerState& moments = moments_[kTable];
   TableEntries entries = {.values = {model_.parameters[kTable].data(), moments.m.data(), moments.v.data()},
                           .counts = {moments.steps.data()},
+                          .squares = moments.v.data(),
                           .features = model_.config.features};
   if (averages()) entries.values.push_back(averages_[kTable].data());
   return entries;

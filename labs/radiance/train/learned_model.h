@@ -35,7 +35,7 @@ class LearnedModel {
 
   /// Fills the gradients with zeros, here only.
   void clear_gradients();
-  /// Sets the gradient's length before and after clipping in the report.
+  /// Sets the gradient's length before and after clipping in the report, and what weight decay adds.
   void measure_gradient(StepReport& report) const;
 
   /// Copies the parameters of a model of the same config.

@@ -14,6 +14,7 @@
 #include "reference/cast/cast.h"
 #include "reference/clip_norm/clip_norm.h"
 #include "reference/ema/ema.h"
+#include "reference/frequency_fwd/frequency_fwd.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
 #include "reference/hashtable_bwd/hashtable_bwd.h"
 #include "reference/mlp_bwd/mlp_bwd.h"
@@ -109,8 +110,12 @@ void TrainStep::find_visible(Ops& ops) const {
 }
 
 void TrainStep::shade(Ops& ops) const {
-  ops.call<ShFwd>({.n = samples, .degree = c_.sh_degree},
-                  {.directions = sample_directions, .basis = color_in_});
+  if (c_.directions == "octaves")
+    ops.call<FrequencyFwd>({.n = samples, .dim = 3, .octaves = c_.direction_octaves},
+                           {.positions = sample_directions, .features = color_in_});
+  else
+    ops.call<ShFwd>({.n = samples, .degree = c_.sh_degree},
+                    {.directions = sample_directions, .basis = color_in_});
   round_activation(ops, color_in_, color_inputs_ - c_.geometry_features, samples);
   network(ops, Part::color, color_shape(c_, samples), color_in_, rgb, " color");
   round_activation(ops, rgb, 3, samples);

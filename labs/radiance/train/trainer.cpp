@@ -367,6 +367,8 @@ StepReport Trainer::step(double progress) {
   StepReport report = shared_loss_and_gradient();
   if (std::exchange(measures_gradient_, false)) {
     for (const Part part : kParts) memory_->pull(programs_->gradient[size_t(part)]);
+    if (config_.weight_decay > 0)
+      for (const Part part : {Part::density, Part::color}) memory_->pull(programs_->parameters[size_t(part)]);
     learned_.measure_gradient(report);
   }
   if (take_step(report)) optimize(progress);
@@ -425,7 +427,7 @@ std::vector<float> Trainer::batch_positions() {
 }
 
 std::vector<LevelUse> Trainer::level_uses() {
-  if (share_.parts > 1) return {};
+  if (share_.own < share_.parts) return {};  // others have parts of the gradient
   const std::vector<float> positions = positions_of_batch();
   memory_->pull(programs_->gradient[size_t(Part::table)]);
   std::vector<LevelUse> uses = learned_.level_uses(positions);
