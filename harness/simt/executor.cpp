@@ -44,10 +44,10 @@ void Executor::prepare(const Launch& what, const std::string& kernel, const Opti
   if (arena != nullptr) {
     dynamic_shared = arena;
   } else {
-    constexpr size_t kAlign = 1024;
-    dynamic_.resize(what.shared_bytes + 2 * kAlign);
+    constexpr size_t kTileAlignment = 1024;
+    dynamic_.resize(what.shared_bytes + 2 * kTileAlignment);
     const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
-    dynamic_shared = dynamic_.data() + (kAlign - address % kAlign) % kAlign;
+    dynamic_shared = dynamic_.data() + (kTileAlignment - address % kTileAlignment) % kTileAlignment;
   }
   aborted_ = given_up_ = false;
   divergence_told_ = false;
