@@ -163,16 +163,17 @@ const Module* module_at(const void* p) {
 }
 
 bool result_is_used(const void* return_address) {
-  // Both places lie right behind the call: between are the instructions that fetch its result.
-  constexpr std::ptrdiff_t kNear = 64;
+  // The place of the call lies right behind it. Another call, which has none (an exchange), is followed by more than that before the
+  // next. The place of the use comes before the next call's; the compiler may put the value aside first.
+  constexpr std::ptrdiff_t kNear = 32;
   const Module* const m = module_at(return_address);
   if (m == nullptr) return true;
   const auto* const from = static_cast<const char*>(return_address);
   const auto call = std::ranges::lower_bound(m->calls, from);
   if (call == m->calls.end() || *call - from > kNear)
-    return true;  // of std::atomic, or of the executor itself
+    return true;  // of std::atomic, of an exchange, or of the executor itself
   const auto use = std::ranges::lower_bound(m->uses, from);
-  if (use == m->uses.end() || *use - from > kNear) return false;
+  if (use == m->uses.end()) return false;
   return std::next(call) == m->calls.end() || *use < *std::next(call);
 }
 
