@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/registry.h"
+#include "harness/simt/session.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/splat/gaussian_field.h"
 #include "labs/radiance/train/backends.h"
@@ -71,8 +72,11 @@ TEST_P(FieldsOnExecutor, StepsAreWatchedCountedAndHaveTheProcessorsLosses) {
   const auto counts = std::make_shared<StepCounts>();
   BackendChoice place = backend_named("simt");
   place.backend = counting_backend(counts);
-  const StepLosses executor = losses_of(settings, place),
-                   processor = losses_of(settings, backend_named("cpu"));
+  const auto on_executor = [&] {
+    const simt::Session all({.traced = true});  // it sees what is written between the steps' ops as well
+    return losses_of(settings, place);
+  };
+  const StepLosses executor = on_executor(), processor = losses_of(settings, backend_named("cpu"));
   for (const std::string& finding : counts->findings) ADD_FAILURE() << finding;
   for (int step = 0; step < kSteps; ++step) {
     const auto k = size_t(step);
