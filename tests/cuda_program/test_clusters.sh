@@ -105,11 +105,11 @@ wrong steps_init_not_fenced "barrier.cluster.arrive.relaxed does so only behind 
 wrong steps_release_relaxed
 wrong steps_release_of_block
 wrong steps_wait_relaxed
-wrong steps_wrong_lead "says a leading offset of 16384 bytes"
+wrong steps_wrong_lead "wgmma reads shared memory that"
 wrong steps_same_box "this is the same box again"
 wrong steps_early_reuse
 wrong steps_no_fence "no fence.proxy.async behind the write"
-wrong steps_leave_early "which has ended"
+wrong steps_leave_early "which may have ended"
 wrong steps_few_registers "a multiple of 8 from 24 to 256 is needed"
 wrong back_only_read "cp.async.bulk.wait_group, without .read, must come first"
 wrong back_none "cp.async.bulk.wait_group, without .read, must come first"

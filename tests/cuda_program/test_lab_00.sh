@@ -20,7 +20,7 @@ assert not counted["findings"], counted["findings"]
 said = 0
 for number, source in enumerate(open(sys.argv[1]), 1):
     for access, width, value, what in re.findall(
-            r"// ((?:shared )?(?:load|store|atomic)) (\d+) B: ([\d.]+) (sectors|wavefronts|lanes|collisions)/request", source):
+            r"// ((?:shared )?(?:load|store|atomic|reduction)) (\d+) B: ([\d.]+) (sectors|wavefronts|lanes|collisions)/request", source):
         found = [l for l in counted["lines"] if l["line"] == number and l["access"] == access and l["bytes_a_lane"] == int(width)]
         assert len(found) == 1, f"line {number}: {len(found)} accesses are called {access} {width} B"
         got = found[0][what] / found[0]["requests"]

@@ -100,16 +100,14 @@ __device__ void produce(Shared& shared, const CUtensorMap* map_a, const CUtensor
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&shared.full[s])),
                  "r"(int(sizeof shared.a[0] + sizeof shared.b[0]))
                  : "memory");
-    asm volatile(
+    asm volatile(  // at steps_release_of_block, steps_early_reuse, steps_release_relaxed
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], "
-        "[%2];" ::  // at steps_release_of_block, steps_early_reuse, steps_release_relaxed
-        "r"(address(shared.a[s])),
+        "[%2];" ::"r"(address(shared.a[s])),
         "l"(map_a), "r"(address(&shared.full[s])), "r"(k), "r"(tile * 2 * kRows + int(rank) * kRows)
         : "memory");
-    asm volatile(
+    asm volatile(  // at steps_init_not_fenced, steps_early_reuse, steps_release_relaxed, steps_release_of_block
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-        "[%0], [%1, {%3, %4}], [%2], %5;" ::  // at steps_init_not_fenced, steps_early_reuse, steps_release_relaxed, steps_release_of_block
-        "r"(address(shared.b[s][rank])),
+        "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(address(shared.b[s][rank])),
         "l"(map_b), "r"(address(&shared.full[s])), "r"(int(rank) * 64), "r"(k), "h"(uint16_t(3))
         : "memory");
   }
@@ -123,8 +121,9 @@ __device__ void release(uint64_t* bar, uint32_t rank) {
   else if (fault == steps_release_of_block)
     asm volatile("mbarrier.arrive.release.cta.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
   else
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
-                 : "memory");  // at steps_leave_early
+    asm volatile(  // at steps_leave_early
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
+        : "memory");
 }
 
 template <Fault fault>
@@ -167,11 +166,8 @@ __global__ void __cluster_dims__(2, 1, 1)
                                                             : sizeof shared.b[0][0];
         const uint64_t a = descriptor(shared.a[s] + part * 16, 1, 1024),
                        b = descriptor(shared.b[s][0] + part * 16 * 64, lead, 1024);
-        MULTIPLY(
-            a, b,
-            step > 0 && k > 0 ||
-                part >
-                    0);  // at steps_wrong_lead, steps_same_box, steps_wait_relaxed, steps_release_relaxed, steps_release_of_block, steps_early_reuse
+        MULTIPLY(  // at steps_wrong_lead, steps_same_box, steps_wait_relaxed, steps_release_relaxed, steps_release_of_block, steps_early_reuse
+            a, b, step > 0 && k > 0 || part > 0);
       }
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -185,9 +181,9 @@ __global__ void __cluster_dims__(2, 1, 1)
       asm volatile("bar.sync 1, 128;" ::: "memory");
       if (t == 0) {
         const int row = (first + step) / kStepsOfTile * 2 * kRows + int(rank) * kRows;
-        asm volatile(
+        asm volatile(  // at steps_no_fence
             "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-                &map_c),  // at steps_no_fence
+                &map_c),
             "r"(address(shared.out)), "r"(0), "r"(row)
             : "memory");
         asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
@@ -236,10 +232,9 @@ __device__ void first_row(float* out, const CUtensorMap* map) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\nfence.proxy.async.shared::cta;" ::"r"(address(&bar))
                  : "memory");
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 128;" ::"r"(address(&bar)) : "memory");
-    asm volatile(
+    asm volatile(  // at map_by_value, map_of_frame
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %3}], "
-        "[%2];" ::  // at map_by_value, map_of_frame
-        "r"(address(row)),
+        "[%2];" ::"r"(address(row)),
         "l"(map), "r"(address(&bar)), "r"(0)
         : "memory");
   }

@@ -55,13 +55,13 @@ for field in hash frequency voxels gaussians; do
 done
 
 # Fields whose arrays stay in the host's memory train and draw with CUDA rungs, too, and resume on another backend.
-echo '{"width": 16, "depth": 3, "skip": 2, "octaves": 4, "rays": 16, "coarse": 8, "fine": 8, "chunk": 256}' >small_frequency.json
+echo '{"width": 16, "depth": 3, "skip": 2, "octaves": 4, "rays": 16, "coarse": 8, "fine": 8, "chunk": 1024}' >small_frequency.json
 echo '{"initial": 60, "most": 100}' >small_gaussians.json
 for field in frequency gaussians; do
-  "$klab" train built-in --downscale 32 --field $field --config small_$field.json --steps 2 --out simt_$field --plan naive --backend simt \
+  "$klab" train built-in --downscale 25 --field $field --config small_$field.json --steps 2 --out simt_$field --plan naive --backend simt \
     --score 1 >$field.txt 2>&1 || { cat $field.txt; fail "train --field $field --backend simt"; }
   grep -q '^PSNR' $field.txt || { cat $field.txt; fail "--field $field --backend simt has no score"; }
-  grep -q '"counts"' simt_$field/result.json || fail "result.json of $field on the executor has no counts"
+  grep -q '"counted_step"' simt_$field/result.json || fail "result.json of $field on the executor has no counts"
   "$klab" train --resume simt_$field --steps 3 --no-eval >$field.txt 2>&1 || { cat $field.txt; fail "--resume of $field on the processor"; }
   grep -q '^resumed   at step 2' $field.txt || { cat $field.txt; fail "$field did not resume on the processor"; }
 done

@@ -25,7 +25,7 @@ psnr() { grep -m 1 '"psnr"' "$1" | grep -o '[0-9.]*'; }
 [[ $(grep -m 1 '"gaussians"' relocated.json | grep -o '[0-9]*') == 130 ]] || { cat relocated.json; fail "--relocate does not reach its budget"; }
 
 # By CUDA rungs, on the host executor.
-"$klab" splat built-in --downscale 32 --plan naive --initial 40 --degree 1 --steps 2 --backend simt --out simt.ply >simt.txt 2>&1 ||
+"$klab" splat built-in --downscale 25 --plan naive --initial 40 --degree 1 --steps 2 --backend simt --out simt.ply >simt.txt 2>&1 ||
   { cat simt.txt; fail "does not run on the executor"; }
 grep -q '^trained   2 steps' simt.txt || { cat simt.txt; fail "does not say what was trained on the executor"; }
 grep -q ply <<<"$(head -c 3 simt.ply)" || fail "writes no .ply on the executor"
@@ -51,5 +51,5 @@ large() {
   truncate -s 2000000000 large.ply
   (ulimit -v 4000000 && "${splat[@]}" --start large.ply)
 }
-refused 'reading large.ply needs about 6.00 GB' large
+refused 'reading large.ply needs about 6.0 GB' large
 echo passed

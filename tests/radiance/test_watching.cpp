@@ -340,7 +340,7 @@ TEST_F(Retry, ContinuesAfterOneNaNAndReturnsToTheSchedule) {
   EXPECT_NE(said.find("500 finite steps"), std::string::npos) << said;
 }
 
-TEST_F(Retry, EndsAsGoodAsTheSameSeedWithoutANaN) {
+TEST_F(Retry, EndsNoWorseThanTheSameSeedWithoutANaN) {
   options.steps = 1500;
   options.evaluate = true;
   options.retry_not_finite = true;
@@ -356,7 +356,7 @@ TEST_F(Retry, EndsAsGoodAsTheSameSeedWithoutANaN) {
   options.before_step = [&](FieldTrainer& trainer) {
     if (trainer.steps_done() == 40 && !std::exchange(done, true)) poison(trainer);
   };
-  EXPECT_NEAR(psnr(), plain, 0.3);
+  EXPECT_GT(psnr(), plain - 0.3);  // rates that are halved for a while may end better
 }
 
 TEST_F(Retry, ARunThatGainsNothingHalvesItsRatesAndEndsEarly) {

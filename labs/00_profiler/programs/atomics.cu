@@ -10,7 +10,7 @@ constexpr int kThreads = 128, kBlocks = 16, kBins = 4;
 
 __global__ void to_memory(int* bins, const int* of) {
   const int bin = of[blockIdx.x * kThreads + threadIdx.x];
-  atomicAdd(&bins[bin], 1 + bin);  // atomic 4 B: 28 collisions/request
+  atomicAdd(&bins[bin], 1 + bin);  // reduction 4 B: 28 collisions/request
 }
 // A block adds to its own bins first, so memory receives one addition per bin and block.
 __global__ void to_shared(int* bins, const int* of) {
@@ -21,7 +21,7 @@ __global__ void to_shared(int* bins, const int* of) {
   atomicAdd(&own[bin], 1 + bin);  // shared atomic 4 B: 28 collisions/request
   __syncthreads();
   if (threadIdx.x >= kBins) return;
-  atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);  // atomic 4 B: 0 collisions/request
+  atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);  // reduction 4 B: 0 collisions/request
 }
 // A warp counts its bins with a vote, so no two lanes add to one address.
 __global__ void by_vote(int* bins, const int* of) {
@@ -31,7 +31,7 @@ __global__ void by_vote(int* bins, const int* of) {
     const unsigned who = __ballot_sync(~0u, bin == b);
     if (lane == b) mine = __popc(who) * (1 + b);
   }
-  if (lane < kBins) atomicAdd(&bins[lane], mine);  // atomic 4 B: 0 collisions/request
+  if (lane < kBins) atomicAdd(&bins[lane], mine);  // reduction 4 B: 0 collisions/request
 }
 
 int main() {

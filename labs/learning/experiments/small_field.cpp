@@ -44,7 +44,7 @@ double SmallField::psnr(const Model& model) const {
 double SmallField::psnr_of(int64_t steps, const StepPrecision& precision) const {
   try {
     return psnr(trained(steps, precision)->averaged());
-  } catch (const NotFinite&) {
+  } catch (const klab::NotFinite&) {
     return std::numeric_limits<double>::quiet_NaN();
   }
 }
