@@ -342,8 +342,6 @@ const KernelSymbol& kernel_symbol(const void* kernel) {
 
 }  // namespace
 
-namespace {}  // namespace
-
 bool is_of_library(const void* kernel) {
   const std::lock_guard lock(dwarf_mutex);
   return kernel_symbol(kernel).name.starts_with("_ZN3cub");
