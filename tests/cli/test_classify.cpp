@@ -353,7 +353,7 @@ TEST_F(Classify, RefusesOptionsOfTrainingForATrainedNetwork) {
   refused("--memory 1GB glyphs", {"--memory", "--predict RUN"});
   refused(predict + "--predict-batch 0 a.png", {"--predict-batch 0", "auto, or a number from 1 to 1048576"});
   refused(predict + "--predict-batch 4x a.png", {"--predict-batch 4x", "auto"});
-  refused(predict + "--memory some a.png", {"--memory some"});
+  refused(predict + "--memory some a.png", {"--memory must be a size", "'some'"});
   refused("glyphs --model mlp --network 10", {"--network", "--model", "leave one of them out"});
   refused("glyphs --no-prefetch --ahead 2", {"--no-prefetch", "--ahead", "leave one out"});
   refused("glyphs --train 40 --test 20 --batch 8 --ahead 2 --workers 3",

@@ -55,7 +55,7 @@ TEST(Swizzle, ShowsTheBanksOfATileAndOfAddresses) {
   EXPECT_NE(tile.find("  1   4   0  12   8  20  16  28  24\n"), std::string::npos) << tile;
   const std::string addresses = addresses_text(3, {0x80, 0x490});
   EXPECT_NE(addresses.find("   0x80     0      0x90     4\n"), std::string::npos) << addresses;
-  EXPECT_NE(addresses.find("  0x490     4      0x480     0\n"), std::string::npos) << addresses;
+  EXPECT_NE(addresses.find("  0x490     4     0x480     0\n"), std::string::npos) << addresses;
 }
 
 TEST(Swizzle, RefusesOtherSpans) {

@@ -15,7 +15,7 @@ namespace klab::swizzle_command {
 namespace {
 
 struct Options {
-  unsigned span = 128;
+  uint64_t span = 128;
   int row_bytes = 0;  // 0: those of the swizzle
   int element = 2;
   uint64_t base = 0;
@@ -33,7 +33,7 @@ uintptr_t address_from(const std::string& text) {
 }
 
 int run(Options o) {
-  const unsigned swizzle = swizzle_of_span(o.span);
+  const unsigned swizzle = swizzle_of_span(unsigned(o.span));
   if (!o.addresses.empty()) {
     std::vector<uintptr_t> list;
     for (const std::string& a : o.addresses) list.push_back(address_from(a));
@@ -73,8 +73,7 @@ KLAB_COMMAND(
                 "klab swizzle 128 --address 0x80,0x490  these addresses of shared memory, before and after",
      .setup = [](CLI::App& app) -> std::function<int()> {
        auto o = std::make_shared<Options>();
-       app.add_option("span", o->span, "bytes of the swizzle: 0 (none), 32, 64 or 128")
-           ->option_text("[BYTES]");
+       add_number(app, "span", o->span, {0, 128}, "bytes of the swizzle: 0 (none), 32, 64 or 128");
        add_number(app, "--row-bytes", o->row_bytes, {16, 128},
                   "bytes of a row of the tile; default: those of the swizzle");
        add_number(app, "--element", o->element, {1, 16}, "bytes of an element (2)");
