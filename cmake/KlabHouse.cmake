@@ -105,4 +105,6 @@ if(NOT KLAB_ASAN AND NOT KLAB_INSTALLED)
   add_library(klab_run_only INTERFACE)
   target_sources(klab_run_only INTERFACE $<TARGET_OBJECTS:klab_run_command>)
   target_link_libraries(klab_run_only INTERFACE klab_no_command)
+  # Compiled with everything, since nothing else that is tested each time uses these units of several sources.
+  add_custom_target(klab_parts_of_tour ALL DEPENDS klab_command_line klab_run_command)
 endif()

@@ -174,7 +174,7 @@ std::string change_text(const CompareResult& result, const ChangeTextOptions& op
   }
   text += table.text() + reasons + lists_text(result, options.list_missing, "");
   text += inked(change_summary(result), Ink::bold);
-  if (std::any_of(result.changes.begin(), result.changes.end(), judged))
+  if (std::ranges::any_of(result.changes, [](const Change& c) { return judged(c); }))
     text += fmt::format(
         "  (change: of time over time of the anchor; margin: the larger of {:.3g} % and the noise "
         "floor)",
