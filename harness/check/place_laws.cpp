@@ -228,10 +228,16 @@ LawCandidate in_other_places() {
             if (std::ranges::any_of(got, [](double x) { return !std::isfinite(x); })) return std::nullopt;
             std::ranges::sort(got);
             std::ranges::sort(want);
+            if (want.size() < 2) return std::nullopt;
             const double slack = 1e-5 * std::max(std::abs(want.front()), std::abs(want.back()));
-            size_t same = 0;
-            for (size_t i = 0; i < got.size(); ++i) same += std::abs(got[i] - want[i]) <= slack ? 1 : 0;
-            if (want.size() < 2 || 20 * same < 19 * want.size()) return std::nullopt;
+            size_t same = 0, wrong = 0, moved = 0;
+            for (size_t i = 0; i < got.size(); ++i) {
+              same += std::abs(got[i] - want[i]) <= slack ? 1 : 0;
+              wrong += c.got[i] != c.want[i] ? 1 : 0;
+              moved += std::abs(c.got[i] - c.want[i]) > slack ? 1 : 0;
+            }
+            // Values that are rounded differ by less than the slack, and none of them is at another place.
+            if (20 * same < 19 * want.size() || 2 * moved < wrong) return std::nullopt;
             return c.got;
           }};
 }
