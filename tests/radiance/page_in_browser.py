@@ -78,7 +78,8 @@ def open_page(page, side, used, flags):
              "--dump-dom", "file://" + copy],
             capture_output=True, text=True, timeout=400)
     result = re.search("<pre>RESULT([A-Za-z0-9+/=]*)END</pre>", done.stdout)
-    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    # The driver says that reading a picture back stalls the GPU. The test reads, the page does not.
+    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line and "GPU stall due to ReadPixels" not in line]
     if not result:
         print(done.stdout[:2000], done.stderr[-2000:])
         fail("the page gave no result")
