@@ -11,6 +11,7 @@
 # high end stays below, and is undecided between. A rung that is wrong on the GPU is not timed. Without a GPU it prints what it
 # would run. Exit code 0: done as far as the time went; 1: a rung is wrong; 2: bad input.
 set -euo pipefail
+export LC_ALL=C  # awk and printf read and write numbers with a point
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd -P)
 say() { printf 'gpu_queue: %s\n' "$*" >&2; }

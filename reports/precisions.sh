@@ -8,6 +8,7 @@
 # machine hits all of them; nothing else should run. Runs that are in OUT already, with their score, are kept.
 # OUT/precisions.csv has the rows: scene,precision,seed,steps,seconds,samples_per_second,psnr,ssim,skipped_steps.
 set -euo pipefail
+export LC_ALL=C  # awk and printf read and write numbers with a point
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 if (($# < 2)); then

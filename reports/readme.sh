@@ -16,6 +16,7 @@
 #   reports/recorded/*/README.md   that machine: speeds, training, ladders
 # KLAB names the program (default: ./klab), TO the tree whose pages are filled (default: this one).
 set -euo pipefail
+export LC_ALL=C  # awk and printf read and write numbers with a point
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 klab=$(readlink -f -- "${KLAB:-$root/klab}")
 to=$(readlink -f -- "${TO:-$root}")

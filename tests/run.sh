@@ -18,6 +18,7 @@ ran=0 failed=0 skipped=0 before=0 reports=
 
 say() { printf 'klab: %s\n' "$*" >&2; }
 digest() { sha256sum | cut -c1-32; }
+awk() { LC_ALL=C command awk "$@"; }  # numbers have a point, whatever the locale of the tests
 
 # Everything of this checkout that a test may read, by content.
 tree_files() {  # grep -E pattern of paths
