@@ -230,14 +230,14 @@ LawCandidate in_other_places() {
             std::ranges::sort(want);
             if (want.size() < 2) return std::nullopt;
             const double slack = 1e-5 * std::max(std::abs(want.front()), std::abs(want.back()));
-            size_t same = 0, wrong = 0, moved = 0;
+            size_t same = 0;
+            bool moved = false;
             for (size_t i = 0; i < got.size(); ++i) {
               same += std::abs(got[i] - want[i]) <= slack ? 1 : 0;
-              wrong += c.got[i] != c.want[i] ? 1 : 0;
-              moved += std::abs(c.got[i] - c.want[i]) > slack ? 1 : 0;
+              moved |= std::abs(c.got[i] - c.want[i]) > slack;
             }
-            // Values that are rounded differ by less than the slack, and none of them is at another place.
-            if (20 * same < 19 * want.size() || 2 * moved < wrong) return std::nullopt;
+            // Where every value differs by less than the slack, they are rounded, and none is at another place.
+            if (20 * same < 19 * want.size() || !moved) return std::nullopt;
             return c.got;
           }};
 }

@@ -92,8 +92,9 @@ class Detectors : public testing::Test {
 
   void alone(Detector detector, const Variant& v, const std::vector<int64_t>& shape = {}) {
     const CheckResult with = checked(v, shape);
-    // Where the address space is limited, a check says that it does without some of its cases.
-    if (with.failures.empty() && with.note.find("were not tried: ") != std::string::npos)
+    // Where the address space is limited, a check says that it does without these cases.
+    if (detector == Detector::far_offsets && with.failures.empty() &&
+        with.note.find("were not tried: ") != std::string::npos)
       GTEST_SKIP() << with.note;
     EXPECT_FALSE(with.failures.empty()) << "passed " << with.cases << " cases";
     const Without off(detector);
