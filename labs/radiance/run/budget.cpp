@@ -89,9 +89,9 @@ int64_t bytes_to_time(const std::vector<PlannedCall>& calls, int64_t cold) {
   return most;
 }
 
+/// Bytes of the arrays that the ceilings keep from their first sample on.
 int64_t ceiling_bytes(const std::vector<PlannedCall>& calls) {
-  return kCeilingLoops +
-         (calls.empty() ? StageCeilings::kMostBytes : StageCeilings::bytes_of(calls, omp_get_max_threads()));
+  return calls.empty() ? StageCeilings::kMostBytes : StageCeilings::bytes_of(calls, omp_get_max_threads());
 }
 
 std::string pictures_text(const MemoryFacts& f, const MemoryChoice& c) {
@@ -140,7 +140,10 @@ MemoryAccount memory_account(const MemoryFacts& f, const MemoryChoice& c) {
                             ? 0
                             : Renderer::bytes_of(c.config, std::min(kProbePixels, c.pixels));
   const int64_t ceilings = c.ceilings ? ceiling_bytes(f.timed) : 0;
-  const int64_t beside = std::max(ceilings, probe) + std::max(model, f.resumed);
+  // One thread takes steps, samples ceilings and saves: the loops of a sample are gone when a model is copied.
+  const int64_t sampling = c.ceilings ? kCeilingLoops : 0;
+  const int64_t beside =
+      std::max(ceilings + std::max({model, f.resumed, sampling}), probe + std::max(model, f.resumed));
   const int64_t before = std::max(bytes_to_time(f.timed, c.cold) + f.resumed - trainer, int64_t{0});
   const int64_t behind = f.evaluated && !scene.test.empty()
                              ? model + std::max(drawing + 72 * largest, reading) + ceilings - trainer
