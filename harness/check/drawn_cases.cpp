@@ -12,8 +12,8 @@
 
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
-#include "harness/check/run_case.h"
 #include "harness/check/supported_shapes.h"
+#include "harness/check/trial.h"
 #include "harness/check/turns.h"
 #include "harness/core/element.h"
 #include "reference/boundaries.h"

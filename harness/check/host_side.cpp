@@ -6,8 +6,8 @@
 #include "harness/check/cases.h"
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
-#include "harness/check/run_case.h"
 #include "harness/check/thread_watch.h"
+#include "harness/check/trial.h"
 #include "reference/generator.h"
 
 namespace klab {

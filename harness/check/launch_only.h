@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 
 namespace klab {
 

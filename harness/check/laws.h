@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 
 namespace klab {
 

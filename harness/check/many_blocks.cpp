@@ -8,7 +8,7 @@
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
 #include "harness/check/pace.h"
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 #include "harness/check/turns.h"
 #include "harness/check/work_notes.h"
 #include "reference/generator.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 
 namespace klab {
 

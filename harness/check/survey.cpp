@@ -12,8 +12,8 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/in_common.h"
-#include "harness/check/run_case.h"
 #include "harness/check/supported_shapes.h"
+#include "harness/check/trial.h"
 #include "harness/check/turns.h"
 #include "harness/core/element.h"
 #include "harness/simt/modules.h"

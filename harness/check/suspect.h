@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 
 namespace klab {
 

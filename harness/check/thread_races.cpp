@@ -7,14 +7,18 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "harness/check/thread_watch.h"
 #include "harness/simt/host_threads.h"
+#include "harness/simt/modules.h"
 
 namespace klab {
 namespace {
@@ -403,6 +407,25 @@ BarrierClock::~BarrierClock() {
   if (region_ == nullptr || races == nullptr || !races->takes_part()) return;
   const std::lock_guard lock(races->lock());
   raise(local.clock, region_->barriers[which_]);
+}
+
+void load_watched_rungs() {
+  static const bool done = [] {
+    const char* path = std::getenv("KLAB_WATCHED_RUNGS");
+    if (path == nullptr || *path == '\0') return true;
+    const std::string remedy =
+        ": build the target klab_cpu_watched and name its module, or leave the variable unset";
+    if (!races_are_watched())
+      throw std::invalid_argument(
+          "KLAB_WATCHED_RUNGS: threads are watched by a klab that GCC has built without sanitizers");
+    try {
+      simt::load_module(path, false);
+    } catch (const std::runtime_error& e) {
+      throw std::invalid_argument(std::string("KLAB_WATCHED_RUNGS: ") + e.what() + remedy);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 }  // namespace klab

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 #include "harness/core/element.h"
 
 namespace klab {

@@ -8,7 +8,7 @@
 
 #include "harness/check/drawn_cases.h"
 #include "harness/check/failure_text.h"
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 #include "harness/core/element.h"
 #include "harness/core/fill.h"
 #include "harness/timing/machine.h"

@@ -100,11 +100,6 @@ TEST(Sources, OneNameIsOneType) {
     EXPECT_EQ(files.size(), 1U) << name << " in " << *files.begin() << " and " << *files.rbegin();
 }
 
-/// Classes whose members are defined in several sources, each with a reason.
-const std::map<std::string, std::string> split_classes = {
-    {"harness/check Trial",
-     "one source for each thing it does: a case, a run on a CPU, a watch over its threads"}};
-
 /// Returns the class whose member a line begins to define; "" if it begins none.
 std::string class_of_member(const std::string& line) {
   static const std::regex member(
@@ -138,8 +133,8 @@ TEST(Sources, AClassLivesInOneSource) {
   }
   EXPECT_GT(where.size(), 50U);
   for (const auto& [name, files] : where)
-    EXPECT_EQ(files.size() > 1, split_classes.contains(name))
-        << name << " is defined in " << files.size() << " sources, one of them " << *files.begin();
+    EXPECT_EQ(files.size(), 1U) << name << " is defined in " << files.size() << " sources, one of them "
+                                << *files.begin();
 }
 
 /// `program | grep -q word` under pipefail fails whenever grep has found its word before the program has written its last line:

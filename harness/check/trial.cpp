@@ -1,4 +1,4 @@
-#include "harness/check/run_case.h"
+#include "harness/check/trial.h"
 
 #include <fmt/core.h>
 
@@ -21,24 +21,6 @@
 
 namespace klab {
 
-Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
-                 Generator& random, size_t turn) {
-  Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
-              Tensors(specs, Tensors::View::reference)};
-  draw_inputs(op, shape, specs, given.inputs.pointers(), pattern, random, turn);
-  poison_outputs(specs, given.inputs);
-  answer(op.op, shape, specs, given);
-  return given;
-}
-
-void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given) {
-  copy_given(specs, given.inputs, given.reference);
-  poison_outputs(specs, given.reference);
-  for (size_t k = 0; k < specs.size(); ++k)
-    if (const Buffer& b = given.magnitude[k]; b.bytes() > 0) std::memset(b.data(), 0, size_t(b.bytes()));
-  op.reference(shape, given.reference.pointers(), given.magnitude.pointers());
-}
-
 Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::vector<TensorSpec>& specs,
              std::vector<int64_t> offsets, CrashGuard& guard, GuardPlacement placement)
     : op_(op),
@@ -49,11 +31,12 @@ Trial::Trial(const Op& op, const Variant& variant, ShapeView shape, const std::v
       guard_(guard),
       placement_(placement),
       tensors_(specs, Tensors::View::variant, offsets_, placement),
-      call_(variant.bind(shape, given_to(variant, specs, tensors_.pointers()))) {}
+      call_(variant.bind(shape, given_to(variant, specs, tensors_.pointers()))),
+      cpu_(variant, specs, tensors_, call_, guard) {}
 
 Trial::~Trial() {
   // A thread that the variant has left behind may write to them at any time.
-  if (abandoned_) static_cast<void>(new Tensors(std::move(tensors_)));
+  if (abandoned_ || cpu_.left_threads()) static_cast<void>(new Tensors(std::move(tensors_)));
 }
 
 namespace {
@@ -69,6 +52,14 @@ const simt::Finding& clearest(const std::vector<simt::Finding>& findings) {
     return f.kind == simt::Kind::shared_race && f.kernel == first.kernel;
   });
   return race != findings.end() ? *race : first;
+}
+
+/// "3 of 64 elements were never written: row 2", of what describe_wrong() says of them.
+std::string unwritten(std::string what) {
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{" are wrong", " were never written"},
+                                 {" is wrong", " was never written"}})
+    if (const size_t at = what.find(from); at != std::string::npos) what.replace(at, from.size(), to);
+  return what;
 }
 
 }  // namespace
@@ -130,11 +121,15 @@ void Trial::prepare(const Given& given) {
 }
 
 std::optional<Failure> Trial::execute(const Given& given, simt::Options options) {
-  prepare(given);
   guard_.doing("checking " + variant_.id + " at " + describe({}, given).inputs);
   // On the host each run of a CUDA variant takes its threads in another order.
   options.seed = ++runs_;
-  if (variant_.backend == "cpu") return call_on_cpu(given);
+  if (variant_.backend == "cpu") {
+    auto failure = cpu_.make(runs_, [&] { prepare(given); });
+    if (failure) failure = describe(std::move(*failure), given);
+    return failure;
+  }
+  prepare(given);
   options.multiprocessors = multiprocessors_;
   simt::Session session(options);
   ended_early_ = false;
@@ -207,6 +202,35 @@ Trial::Outcome Trial::judge(const Given& given) const {
   return outcome;
 }
 
+/// Elements that still hold what outputs are poisoned with, where that is no answer.
+std::optional<Failure> Trial::never_written(const Given& given) const {
+  for (size_t k = 0; k < specs_.size(); ++k) {
+    const TensorSpec& spec = specs_[k];
+    if (spec.role != Role::output) continue;
+    const auto width = size_t(size_of(spec.element));
+    const char byte = poison_of(spec);
+    const std::vector<char> poison(width, byte);
+    const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
+    std::vector<int64_t> missing;
+    for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
+      const char* at = tensors_[k].as<char>() + size_t(i) * width;
+      if (*at != byte || std::memcmp(at, poison.data(), width) != 0) continue;
+      const double want = load(wide, given.reference[k].data(), i);
+      const bool answer = is_integer(spec.element) && want == load(spec.element, tensors_[k].data(), i);
+      if (!answer && !std::isnan(want)) missing.push_back(i);
+    }
+    if (missing.empty()) continue;
+    return describe({.fault = Fault::not_written,
+                     .tensor = spec.name,
+                     .index = index_text(missing.front(), spec.dims),
+                     .expected = element_text(spec, given.reference[k], missing.front(), true),
+                     .got = "what was there before",
+                     .note = unwritten(describe_wrong(missing, spec.dims))},
+                    given);
+  }
+  return std::nullopt;
+}
+
 /// The first relation between outputs that does not hold.
 std::optional<Failure> Trial::contradiction(const Given& given) const {
   if (!uses(Detector::relations)) return std::nullopt;
@@ -239,6 +263,13 @@ Trial::Outcome Trial::run(const Given& given) {
   outcome.failure->note += again ? "; its results were there before the call, all but one element"
                                  : "; a second run of the same differs";
   return outcome;
+}
+
+std::optional<Failure> Trial::race(const Given& given) {
+  prepare(given);
+  auto failure = cpu_.race(runs_);
+  if (failure) failure = describe(std::move(*failure), given);
+  return failure;
 }
 
 void Trial::diagnose(Failure& failure, const Given& given) {
@@ -297,21 +328,13 @@ void Trial::diagnose(Failure& failure, const Given& given) {
   for (int64_t& offset : elsewhere) offset += 64;
   Trial fresh(op_, variant_, shape_, specs_, std::move(elsewhere), guard_, placement_);
   fresh.on_multiprocessors(multiprocessors_);
-  fresh.with_threads(threads_);
+  fresh.with_threads(cpu_.threads());
   if (fresh.execute(given) || fresh.judge(given).failure) return;
   failure.fault = Fault::stale;
   failure.note += "; right in fresh buffers";
 }
 
-std::vector<std::vector<char>> Trial::outputs() const {
-  std::vector<std::vector<char>> list;
-  for (size_t k = 0; k < specs_.size(); ++k) {
-    if (specs_[k].role == Role::input) continue;
-    const char* begin = tensors_[k].as<char>();
-    list.emplace_back(begin, begin + tensors_[k].bytes());
-  }
-  return list;
-}
+std::vector<std::vector<char>> Trial::outputs() const { return bytes_of_outputs(specs_, tensors_); }
 
 std::optional<Failure> Trial::repeats(const std::vector<std::vector<char>>& earlier,
                                       const Given& given) const {
@@ -363,8 +386,8 @@ Failure Trial::describe(Failure failure, const Given& given) const {
     failure.inputs += fmt::format(", on a device of {} multiprocessor{}", multiprocessors_,
                                   multiprocessors_ > 1 ? "s" : "");
   if (placement_ != GuardPlacement::fenced) failure.inputs += std::string(", ") + name_of(placement_);
-  if (threads_ > 0 && variant_.backend == "cpu")
-    failure.inputs += fmt::format(", {} thread{}", threads_, threads_ > 1 ? "s" : "");
+  if (cpu_.threads() > 0 && variant_.backend == "cpu")
+    failure.inputs += fmt::format(", {} thread{}", cpu_.threads(), cpu_.threads() > 1 ? "s" : "");
   if (!aligned && placement_ != GuardPlacement::to_page)
     failure.inputs += ", pointers " + list + " elements off alignment";
   return failure;

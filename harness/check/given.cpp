@@ -1,10 +1,12 @@
-// Inputs that differ from others in one element. A variant that keeps its answer from call to call, and compares a few elements to
-// know whether it may, takes them for the same.
+#include "harness/check/given.h"
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
-#include "harness/check/run_case.h"
+#include "harness/check/cases.h"
+#include "harness/check/drawn_cases.h"
 #include "harness/core/element.h"
 #include "reference/generator.h"
 
@@ -45,6 +47,24 @@ bool visible(const std::vector<TensorSpec>& specs, const Given& was, const Given
 
 }  // namespace
 
+Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
+                 Generator& random, size_t turn) {
+  Given given{pattern, Tensors(specs, Tensors::View::variant), Tensors(specs, Tensors::View::reference),
+              Tensors(specs, Tensors::View::reference)};
+  draw_inputs(op, shape, specs, given.inputs.pointers(), pattern, random, turn);
+  poison_outputs(specs, given.inputs);
+  answer(op.op, shape, specs, given);
+  return given;
+}
+
+void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given) {
+  copy_given(specs, given.inputs, given.reference);
+  poison_outputs(specs, given.reference);
+  for (size_t k = 0; k < specs.size(); ++k)
+    if (const Buffer& b = given.magnitude[k]; b.bytes() > 0) std::memset(b.data(), 0, size_t(b.bytes()));
+  op.reference(shape, given.reference.pointers(), given.magnitude.pointers());
+}
+
 bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs) {
   if (spec.role != Role::input || spec.draw == Draw::arranged || spec.element != Element::f32 ||
       volume(spec.dims) == 0)
@@ -53,6 +73,8 @@ bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs) {
       specs, [&](const TensorSpec& other) { return other.optional && other.name.starts_with(spec.name); });
 }
 
+// A variant that keeps its answer from call to call, and compares a few elements to know whether it may, takes the changed
+// inputs for the same.
 std::optional<Changed> change_one(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
                                   const Given& given, Generator& random) {
   std::vector<size_t> free;
@@ -86,6 +108,17 @@ std::optional<Changed> change_one(const LabOp& op, ShapeView shape, const std::v
     if (visible(specs, given, changed.given)) return changed;
   }
   return std::nullopt;
+}
+
+std::vector<std::vector<char>> bytes_of_outputs(const std::vector<TensorSpec>& specs,
+                                                const Tensors& tensors) {
+  std::vector<std::vector<char>> list;
+  for (size_t k = 0; k < specs.size(); ++k) {
+    if (specs[k].role == Role::input) continue;
+    const char* begin = tensors[k].as<char>();
+    list.emplace_back(begin, begin + tensors[k].bytes());
+  }
+  return list;
 }
 
 }  // namespace klab

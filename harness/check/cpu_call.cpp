@@ -1,4 +1,5 @@
-// A CPU variant's call, and what is seen around it: memory, threads, the state of the process.
+#include "harness/check/cpu_call.h"
+
 #include <fmt/core.h>
 #include <malloc.h>
 #include <omp.h>
@@ -6,17 +7,20 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <thread>
-#include <utility>
+#include <vector>
 
+#include "harness/check/compare.h"
 #include "harness/check/detectors.h"
-#include "harness/check/run_case.h"
+#include "harness/check/given.h"
+#include "harness/check/thread_races.h"
 #include "harness/check/thread_watch.h"
 #include "harness/core/element.h"
+#include "harness/simt/modules.h"
 
 namespace klab {
 namespace {
@@ -71,12 +75,12 @@ class GarbageInMemory {
   }
 };
 
-/// "3 of 64 elements were never written: row 2", of what describe_wrong() says of them.
-std::string unwritten(std::string what) {
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{" are wrong", " were never written"},
-                                 {" is wrong", " was never written"}})
-    if (const size_t at = what.find(from); at != std::string::npos) what.replace(at, from.size(), to);
-  return what;
+/// "read at kernels/sum/cpu/02_threads.cpp:31"
+std::string did(const ThreadRace::Side& side) {
+  const simt::SourceLine line = simt::source_of(side.pc);
+  const char* how = side.atomic ? (side.write ? "changed atomically" : "read atomically")
+                                : (side.write ? "written" : "read");
+  return line.line > 0 ? fmt::format("{} at {}:{}", how, line.file, line.line) : how;
 }
 
 std::string joined(const std::vector<std::string>& list) {
@@ -89,36 +93,36 @@ std::string joined(const std::vector<std::string>& list) {
 
 // `renice`, `taskset` and the like change a process while it runs, and its other threads may close files. So a call after which
 // only something of that kind differs is repeated: a kernel that did it does it again.
-std::optional<Failure> Trial::call_on_cpu(const Given& given) {
+std::optional<Failure> CpuCall::make(uint64_t run, const std::function<void()>& prepare) {
   Outside first, second;
-  auto failure = call_on_cpu_once(given, first);
+  prepare();
+  auto failure = once(run, first);
   if (!failure || !first.only) return failure;
   const bool replaced = first.closed >= 0 && replace_file(first.closed);
   if (first.changed) guard_.adopt_outside(*guard_.before().outside_now());
-  prepare(given);
-  failure = call_on_cpu_once(given, second);
+  prepare();
+  failure = once(run, second);
   if (replaced && second.closed < 0) close(first.closed);
   if (!failure && first.changed) guard_.adopt_outside(*first.changed);
   return failure;
 }
 
-std::optional<Failure> Trial::call_on_cpu_once(const Given& given, Outside& outside) {
+std::optional<Failure> CpuCall::once(uint64_t run, Outside& outside) {
   const int usual = omp_get_max_threads(), threads = threads_ > 0 ? threads_ : usual;
   use_threads(threads);
   for (size_t k = 0; k < specs_.size(); ++k) tensors_[k].read_only(specs_[k].role == Role::input);
-  const ThreadWatch watch(threads, runs_ == 1);
+  const ThreadWatch watch(threads, run == 1);
   const int file = next_file();
   std::optional<Failure> failure, thrown;
   watch_memory();
   try {
     if (uses(Detector::stack)) poison_stack();
-    const GarbageInMemory garbage(runs_ + 1, runs_ == 1);
-    if (const auto crash = guard_.survive(call_))
-      failure = describe({.fault = Fault::crashed, .note = *crash}, given);
+    const GarbageInMemory garbage(run + 1, run == 1);
+    if (const auto crash = guard_.survive(call_)) failure = Failure{.fault = Fault::crashed, .note = *crash};
   } catch (const std::exception& e) {
-    thrown = describe({.fault = Fault::threw, .note = e.what()}, given);
+    thrown = Failure{.fault = Fault::threw, .note = e.what()};
   } catch (...) {
-    thrown = describe({.fault = Fault::threw, .note = "not a std::exception"}, given);
+    thrown = Failure{.fault = Fault::threw, .note = "not a std::exception"};
   }
   std::string left = watch.still_running(), many;
   if (uses(Detector::thread_count)) many = watch.too_many();
@@ -127,43 +131,43 @@ std::optional<Failure> Trial::call_on_cpu_once(const Given& given, Outside& outs
   const auto first = [&](std::optional<Failure> other) {
     if (!failure) failure = std::move(other);
   };
-  if (!left.empty()) first(works_on(left, given));
-  first(touched(take_memory_faults(), given));
+  if (!left.empty()) first(works_on(left));
+  first(touched(take_memory_faults()));
   first(std::move(thrown));
   // A vendor library may have settled its threads when it was set up.
-  if (!many.empty() && !variant_.peer) first(describe({.fault = Fault::threads, .note = many}, given));
+  if (!many.empty() && !variant_.peer) first(Failure{.fault = Fault::threads, .note = many});
   const bool looks_at_files = !variant_.peer && uses(Detector::process_state);
   if (const std::string files = file_left(file); !files.empty() && looks_at_files)
-    first(describe({.fault = Fault::state, .note = files}, given));
+    first(Failure{.fault = Fault::state, .note = files});
   const bool faultless = !failure;
   if (const int closed = file_closed(file); closed >= 0 && looks_at_files) {
     outside.closed = closed;
-    first(describe(
-        {.fault = Fault::state, .note = fmt::format("a file that was open is closed: number {}", closed)},
-        given));
+    first(Failure{.fault = Fault::state,
+                  .note = fmt::format("a file that was open is closed: number {}", closed)});
   }
-  first(left_behind(threads, given, outside));
+  first(left_behind(run, threads, outside));
   outside.only = outside.only && faultless;
-  if (!left.empty() && !watch.wait_for_end(kPatience)) abandoned_ = true;
+  if (!left.empty() && !watch.wait_for_end(kPatience)) left_threads_ = true;
   if (threads != usual) omp_set_num_threads(usual);
   return failure;
 }
 
 /// What it has done after it returned, in as much time as it is given for it.
-std::optional<Failure> Trial::works_on(const std::string& how, const Given& given) {
-  const auto at_return = outputs();
+std::optional<Failure> CpuCall::works_on(const std::string& how) {
+  const auto at_return = bytes_of_outputs(specs_, tensors_);
   // A thread that still writes to an input must not end the process.
   for (size_t k = 0; k < tensors_.size(); ++k) tensors_[k].read_only(false);
-  for (int look = 0; look < 20 && outputs() == at_return; ++look)
+  for (int look = 0; look < 20 && bytes_of_outputs(specs_, tensors_) == at_return; ++look)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return describe({.fault = Fault::late,
-                   .note = how + " after it has returned" +
-                           (outputs() == at_return ? "" : ", and has written to the outputs since")},
-                  given);
+  return Failure{
+      .fault = Fault::late,
+      .note =
+          how + " after it has returned" +
+          (bytes_of_outputs(specs_, tensors_) == at_return ? "" : ", and has written to the outputs since")};
 }
 
 /// The first access that should not have been, in words, and of which tensor.
-std::optional<Failure> Trial::touched(const std::vector<MemoryFault>& faults, const Given& given) const {
+std::optional<Failure> CpuCall::touched(const std::vector<MemoryFault>& faults) const {
   if (!uses(Detector::guard_pages)) return std::nullopt;
   for (const MemoryFault& f : faults) {
     const std::string did = f.access == MemoryFault::Access::read    ? "read"
@@ -174,24 +178,21 @@ std::optional<Failure> Trial::touched(const std::vector<MemoryFault>& faults, co
       const std::string place = tensors_[k].place_of(f.at);
       if (place.empty()) continue;
       if (!tensors_[k].holds(f.at))
-        return describe(
-            {.fault = Fault::out_of_bounds, .tensor = specs_[k].name, .note = did + " " + place + pages},
-            given);
+        return Failure{
+            .fault = Fault::out_of_bounds, .tensor = specs_[k].name, .note = did + " " + place + pages};
       const int64_t i = (f.at - tensors_[k].as<std::byte>()) / size_of(specs_[k].element);
-      return describe({.fault = Fault::input_changed,
-                       .tensor = specs_[k].name,
-                       .index = index_text(i, specs_[k].dims),
-                       .note = "an input is written to, whatever stands there afterwards"},
-                      given);
+      return Failure{.fault = Fault::input_changed,
+                     .tensor = specs_[k].name,
+                     .index = index_text(i, specs_[k].dims),
+                     .note = "an input is written to, whatever stands there afterwards"};
     }
-    return describe({.fault = Fault::out_of_bounds, .note = did + " where there is no memory" + pages},
-                    given);
+    return Failure{.fault = Fault::out_of_bounds, .note = did + " where there is no memory" + pages};
   }
   return std::nullopt;
 }
 
-std::optional<Failure> Trial::left_behind(int threads, const Given& given, Outside& outside) {
-  const bool first = runs_ == 1;
+std::optional<Failure> CpuCall::left_behind(uint64_t run, int threads, Outside& outside) {
+  const bool first = run == 1;
   const ProcessState& before = guard_.before();
   std::vector<std::string> list = before.changes(threads, first && !variant_.peer);
   outside.only = list.empty() || list == before.outside_changes(first && !variant_.peer);
@@ -211,36 +212,49 @@ std::optional<Failure> Trial::left_behind(int threads, const Given& given, Outsi
       list.push_back(workers);
   outside.only = outside.only && list.size() == found;
   if (list.empty()) return std::nullopt;
-  return describe({.fault = Fault::state, .note = joined(list)}, given);
+  return Failure{.fault = Fault::state, .note = joined(list)};
 }
 
-/// Elements that still hold what outputs are poisoned with, where that is no answer.
-std::optional<Failure> Trial::never_written(const Given& given) const {
+void CpuCall::say_where(const void* address, int bytes, Failure& failure) const {
+  const auto* at = static_cast<const char*>(address);
   for (size_t k = 0; k < specs_.size(); ++k) {
-    const TensorSpec& spec = specs_[k];
-    if (spec.role != Role::output) continue;
-    const auto width = size_t(size_of(spec.element));
-    const char byte = poison_of(spec);
-    const std::vector<char> poison(width, byte);
-    const Element wide = spec.element == Element::f32 ? Element::f64 : spec.element;
-    std::vector<int64_t> missing;
-    for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
-      const char* at = tensors_[k].as<char>() + size_t(i) * width;
-      if (*at != byte || std::memcmp(at, poison.data(), width) != 0) continue;
-      const double want = load(wide, given.reference[k].data(), i);
-      const bool answer = is_integer(spec.element) && want == load(spec.element, tensors_[k].data(), i);
-      if (!answer && !std::isnan(want)) missing.push_back(i);
-    }
-    if (missing.empty()) continue;
-    return describe({.fault = Fault::not_written,
-                     .tensor = spec.name,
-                     .index = index_text(missing.front(), spec.dims),
-                     .expected = element_text(spec, given.reference[k], missing.front(), true),
-                     .got = "what was there before",
-                     .note = unwritten(describe_wrong(missing, spec.dims))},
-                    given);
+    const auto* begin = tensors_[k].as<const char>();
+    if (at < begin || at >= begin + tensors_[k].bytes()) continue;
+    failure.tensor = specs_[k].name;
+    failure.index = index_text((at - begin) / size_of(specs_[k].element), specs_[k].dims);
+    return;
   }
-  return std::nullopt;
+  failure.note = fmt::format("{} bytes of the variant's own memory: ", bytes);
+}
+
+std::optional<Failure> CpuCall::race(uint64_t run) {
+  std::optional<ThreadRace> seen;
+  Outside outside;
+  {
+    RaceWatch watch;
+    // What else it does wrong is seen in the usual form, which has passed.
+    static_cast<void>(once(run, outside));
+    for (size_t k = 0; k < specs_.size(); ++k)
+      if (specs_[k].role != Role::input) watch.read(tensors_[k].data(), size_t(tensors_[k].bytes()));
+    seen = watch.first();
+    writers_ = watch.writers();
+    all_watched_ = watch.complete();
+  }
+  if (!seen) return std::nullopt;
+  const bool late =
+      seen->earlier.pc == nullptr || seen->later.pc == nullptr;  // the other side is the caller's
+  Failure failure{.fault = late ? Fault::late : Fault::race};
+  say_where(seen->address, seen->bytes, failure);
+  if (late) {
+    failure.note += did(seen->earlier.pc != nullptr ? seen->earlier : seen->later) +
+                    " by a thread that the call does not wait for";
+    return failure;
+  }
+  const std::string one = did(seen->earlier), other = did(seen->later);
+  failure.note += one == other ? fmt::format("{} by two threads", one)
+                               : fmt::format("{} by one thread and {} by another", one, other);
+  failure.note += ", and nothing orders the two";
+  return failure;
 }
 
 }  // namespace klab

@@ -8,47 +8,15 @@
 
 #include "harness/check/check.h"
 #include "harness/check/compare.h"
+#include "harness/check/cpu_call.h"
 #include "harness/check/crash_guard.h"
-#include "harness/core/buffers.h"
-#include "harness/core/fill.h"
+#include "harness/check/given.h"
 #include "harness/simt/session.h"
 
 namespace klab {
 
-/// Inputs of one case and the reference's answer to them. Made once for all variants.
-struct Given {
-  Pattern pattern;
-  Tensors inputs;     // variants' view; outputs unused
-  Tensors reference;  // reference's view, outputs computed
-  Tensors magnitude;  // reference's view, outputs only
-};
-
-/// Draws inputs and runs the reference. Its outputs are poisoned before, so one it forgets is seen;
-/// magnitudes begin at zero. `turn` chooses the boundary that wide inputs are moved to.
-Given make_given(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs, Pattern pattern,
-                 Generator& random, size_t turn = 0);
-
-/// Runs the reference on the inputs.
-void answer(const Op& op, ShapeView shape, const std::vector<TensorSpec>& specs, Given& given);
-
-/// Whether callers may set any element to anything of its range: inputs that the contract arranges are not, nor those that
-/// an optional tensor repeats in another form ("table", "table_half").
-bool is_free(const TensorSpec& spec, const std::vector<TensorSpec>& specs);
-
-/// The same but for one element of one input, another number of the same sign, and the reference's answer to that. Empty
-/// where no element was found that callers may choose freely and that changes the answer visibly.
-struct Changed {
-  Given given;
-  std::string what;  // "x[17]"
-};
-std::optional<Changed> change_one(const LabOp& op, ShapeView shape, const std::vector<TensorSpec>& specs,
-                                  const Given& given, Generator& random);
-
 /// The buffers of one variant at one shape, kept from run to run so that stale results show.
-///
-/// A CPU variant's process is looked after in every run: its inputs may only be read where they lie in guarded pages,
-/// memory from malloc() and the stack below hold garbage, threads are counted, and what it leaves behind of the process's
-/// state is named and put back.
+/// What is seen of a CPU variant during its call is CpuCall's business; what kernels do on the host, simt::Session's.
 class Trial {
  public:
   /// Tensor k begins `offsets[k]` elements off alignment.
@@ -96,7 +64,7 @@ class Trial {
   void on_multiprocessors(int count) { multiprocessors_ = count; }
 
   /// Sets the number of threads of a CPU variant; 0: as many as there are.
-  void with_threads(int count) { threads_ = count; }
+  void with_threads(int count) { cpu_.with_threads(count); }
 
   /// The inputs of the next run are those that `earlier` (as outputs() gives it) is the answer to, but for this one
   /// element.
@@ -116,12 +84,12 @@ class Trial {
   std::optional<Failure> race(const Given& given);
 
   /// The threads that wrote something in the run of race().
-  int writers() const { return writers_; }
+  int writers() const { return cpu_.writers(); }
   /// Whether that run was watched to its end and in all the memory it touched.
-  bool all_watched() const { return all_watched_; }
+  bool all_watched() const { return cpu_.all_watched(); }
 
   /// The threads that worked at once in the last run of a CPU variant; 1 where they are not watched.
-  int threads_seen() const { return threads_seen_; }
+  int threads_seen() const { return cpu_.threads_seen(); }
 
   /// What the runs so far cost the host executor; see simt::Session::work().
   uint64_t host_work() const { return host_work_; }
@@ -142,19 +110,7 @@ class Trial {
   void nearly_done();
   std::optional<Failure> execute(const Given& given);
   std::optional<Failure> execute(const Given& given, simt::Options options);
-  /// What differs after a call that other processes or threads may have changed.
-  struct Outside {
-    bool only = false;                                     // nothing else differs
-    int closed = -1;                                       // the number of a file that was open
-    std::shared_ptr<const ProcessState::Outside> changed;  // null where nothing of it is
-  };
   void prepare(const Given& given);
-  std::optional<Failure> call_on_cpu(const Given& given);
-  std::optional<Failure> call_on_cpu_once(const Given& given, Outside& outside);
-  std::optional<Failure> touched(const std::vector<MemoryFault>& faults, const Given& given) const;
-  void say_where(const void* address, int bytes, Failure& failure) const;
-  std::optional<Failure> works_on(const std::string& how, const Given& given);
-  std::optional<Failure> left_behind(int threads, const Given& given, Outside& outside);
   std::optional<Failure> never_written(const Given& given) const;
   std::optional<Failure> contradiction(const Given& given) const;
   char poison_of(const TensorSpec& spec) const;
@@ -172,8 +128,7 @@ class Trial {
   GuardPlacement placement_;
   Tensors tensors_;
   std::function<void()> call_;
-  int threads_ = 0, threads_seen_ = 1, writers_ = 0;
-  bool all_watched_ = true;
+  CpuCall cpu_;
   char poison_ = char(0xFF);  // what outputs of floats hold before a run, NaN
   std::vector<std::vector<char>> before_change_;
   std::string change_;
