@@ -1,6 +1,7 @@
 #include "harness/program/measure_ops.h"
 
 #include <algorithm>
+#include <map>
 
 #include "harness/check/cases.h"
 
@@ -24,10 +25,10 @@ void MeasureOps::do_call(const OpCall& call) {
   const auto same = std::ranges::find_if(
       calls_, [&](const PlannedCall& other) { return other.op == op && other.shape == shape; });
   if (same != calls_.end()) {
-    same->times += 1;
+    same->times += times_;
     return;
   }
-  calls_.push_back({op, shape, shape_text(find_op(op)->op, shape), 1, {}});
+  calls_.push_back({op, shape, shape_text(find_op(op)->op, shape), times_, {}});
   for (size_t i = 0; i < call.slots.size(); ++i)
     if (call.slots[i].optional && call.tensors[i] != nullptr)
       calls_.back().given.push_back(call.slots[i].name);
@@ -36,6 +37,25 @@ void MeasureOps::do_call(const OpCall& call) {
 bool MeasureOps::do_fused(const OpCall& call) {
   do_call(call);
   return false;
+}
+
+std::vector<PlannedCall> MeasureOps::deciding() const {
+  constexpr double kLittle = 0.25;
+  std::map<std::string, double> most;  // by op
+  for (const PlannedCall& call : calls_) {
+    double& largest = most[call.op];
+    largest = std::max(largest, call.times * work_of_call(call));
+  }
+  std::vector<PlannedCall> list = calls_;
+  for (PlannedCall& call : list)
+    if (call.times * work_of_call(call) < kLittle * most[call.op]) call.times = 0;
+  return list;
+}
+
+double work_of_call(const PlannedCall& call) {
+  constexpr double kOperationsOfAByte = 10;
+  const Cost cost = find_op(call.op)->op.cost(call.shape);
+  return cost.flops + kOperationsOfAByte * cost.bytes;
 }
 
 void add_other_calls(const MeasureOps& measured, std::vector<PlannedCall>& calls) {

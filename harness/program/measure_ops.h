@@ -18,6 +18,11 @@ class MeasureOps : public Ops {
   /// Returns the calls at their usual sizes, in order. Equal calls are one that is made several times; `given` lists the optional
   /// tensors that a call has.
   const std::vector<PlannedCall>& calls() const { return calls_; }
+  /// Says that programs from now on are called once in `steps` steps, 1 or more.
+  void once_in(double steps) { times_ = 1 / steps; }
+  /// Returns the same for a plan that is to be chosen by time: calls that do less than a quarter of the work of their op's largest
+  /// have to be possible but do not decide (PlannedCall::times 0), so that they need not be timed.
+  std::vector<PlannedCall> deciding() const;
   /// Returns for each tensor of the memory whether a call names it.
   const std::vector<bool>& used() const { return used_; }
   /// Returns the bytes of these.
@@ -29,9 +34,13 @@ class MeasureOps : public Ops {
 
  private:
   const Memory& memory_;
+  double times_ = 1;
   std::vector<PlannedCall> calls_;
   std::vector<bool> used_;
 };
+
+/// Returns the work of a call, in operations: about ten take the time in which a byte comes from memory, on processors and GPUs alike.
+double work_of_call(const PlannedCall& call);
 
 /// Appends the calls of ops that `calls` does not have yet.
 void add_other_calls(const MeasureOps& measured, std::vector<PlannedCall>& calls);

@@ -193,8 +193,6 @@ void Network::declare(Memory& memory, int64_t n, int64_t keep) {
 }
 
 std::vector<PlannedCall> Network::plan_calls(int64_t n, std::vector<LayerWork>& work) {
-  // About as many operations take the time in which a byte comes from memory, on processors and GPUs alike.
-  constexpr double kOperationsOfAByte = 10;
   Memory memory;
   declare(memory, n, 1);
   std::vector<PlannedCall> calls;
@@ -202,10 +200,7 @@ std::vector<PlannedCall> Network::plan_calls(int64_t n, std::vector<LayerWork>& 
     MeasureOps ops(memory);
     pass(ops);
     double sum = 0;
-    for (const PlannedCall& c : ops.calls()) {
-      const Cost cost = find_op(c.op)->op.cost(c.shape);
-      sum += c.times * (cost.flops + kOperationsOfAByte * cost.bytes);
-    }
+    for (const PlannedCall& c : ops.calls()) sum += c.times * work_of_call(c);
     add_other_calls(ops, calls);
     return sum;
   };

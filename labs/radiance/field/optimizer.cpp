@@ -52,13 +52,17 @@ void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& par
   }
 }
 
+int64_t untouched_percent(int64_t parameters, int64_t group, double touches) {
+  return group < parameters ? std::lround(100 * std::exp(-touches * double(group) / double(parameters))) : 0;
+}
+
 std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group, double touches, int64_t stretch) {
   const int64_t n = stretch_of(parameters, group, stretch > 0 ? stretch : parameters);
   // A matrix is small compared to a table: the variant must support it, but its time does not matter.
   const bool table = group < parameters;
-  const double untouched = std::exp(-touches * double(group) / double(parameters));
-  return {planned<Adam>({.n = n, .group = group, .zero_percent = table ? std::lround(100 * untouched) : 0},
-                        fmt::format("{} parameters", n), table ? double(parameters) / double(n) : 0)};
+  return {
+      planned<Adam>({.n = n, .group = group, .zero_percent = untouched_percent(parameters, group, touches)},
+                    fmt::format("{} parameters", n), table ? double(parameters) / double(n) : 0)};
 }
 
 void xavier_uniform(const MlpFwd::Shape& s, uint64_t seed, uint64_t purpose, float* weights) {

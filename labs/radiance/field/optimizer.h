@@ -45,9 +45,11 @@ void adam_step(Ops& ops, const AdamSettings& settings, int64_t group, Array<floa
 /// cleared: finding the lines that hold something takes longer than the saved writes.
 constexpr int64_t kAdamStretch = 1 << 17;
 
-/// Returns the calls of one step of Adam for that many parameters, for a plan. `touches` is the number of groups that a step adds a
-/// gradient to, each as often as it does: at random, they leave a share of exp(-touches / groups) out. A matrix is one group
-/// and has no zeros. `stretch`: parameters of a call; 0: all, as on a GPU.
+/// Returns the percentage of groups without a gradient (Adam::Shape::zero_percent), where a step adds to `touches` groups at random,
+/// each as often as it does. A matrix is one group and has none.
+int64_t untouched_percent(int64_t parameters, int64_t group, double touches);
+
+/// Returns the calls of one step of Adam for that many parameters, for a plan. `touches` as in untouched_percent(). `stretch`: parameters of a call; 0: all, as on a GPU.
 std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group, double touches,
                                     int64_t stretch = kAdamStretch);
 

@@ -127,9 +127,4 @@ PlannedCall planned_lookup(const Config& c, int cascades, int64_t n, const std::
   return planned<HashtableFwd>(table_shape(c, cascades, n), what, times);
 }
 
-PlannedCall planned_scatter(const Config& c, int cascades, int64_t n, const std::string& what, double times) {
-  if (has_plain_table(c)) return planned<HashgridBwd>(hash_shape(c, cascades, n), what, times);
-  return planned<HashtableBwd>(table_shape(c, cascades, n), what, times);
-}
-
 }  // namespace klab

@@ -42,11 +42,9 @@ std::vector<int64_t> smallest_table_sizes(const Config& config, int cascades);
 /// Returns the room for entries in all levels together, a multiple of 8.
 int64_t table_room(const Config& config, int cascades);
 
-/// Returns the call that looks up n points, and the one that adds their gradients, for a plan; `narrow` is the format of a
+/// Returns the call that looks up n points, for a plan; `narrow` is the format of a
 /// table in fewer bits (reference/narrow_numbers.h), -1 of floats.
 PlannedCall planned_lookup(const Config& config, int cascades, int64_t n, const std::string& what,
                            double times = 1, int64_t narrow = -1);
-PlannedCall planned_scatter(const Config& config, int cascades, int64_t n, const std::string& what,
-                            double times = 1);
 
 }  // namespace klab

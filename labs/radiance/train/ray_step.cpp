@@ -324,17 +324,18 @@ void RayStep::add_terms(Ops& ops, Term::Where where, const TermTensors& lent) co
 
 // Clears a whole stretch: finding the lines that hold something takes longer than the saved writes.
 void RayStep::adam(Ops& ops, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
-                   const Learned& learned) const {
+                   const Learned& learned, int64_t zero_percent) const {
   const int64_t stretch = sizes.stretch == 0 || group > sizes.stretch ? std::max<int64_t>(1, own.count())
                                                                       : sizes.stretch / group * group;
   for (int64_t at = own.begin; at < own.end; at += stretch) {
     const int64_t n = std::min(stretch, own.end - at);
-    ops.call<Adam>({.n = n, .group = group, .zero_percent = 0}, {.hyper = number(hyper).as<float>(),
-                                                                 .gradient = learned.gradient.from(at),
-                                                                 .param = learned.parameters.from(at),
-                                                                 .m = learned.m.from(at),
-                                                                 .v = learned.v.from(at),
-                                                                 .steps = learned.steps.from(at / group)});
+    ops.call<Adam>({.n = n, .group = group, .zero_percent = zero_percent},
+                   {.hyper = number(hyper).as<float>(),
+                    .gradient = learned.gradient.from(at),
+                    .param = learned.parameters.from(at),
+                    .m = learned.m.from(at),
+                    .v = learned.v.from(at),
+                    .steps = learned.steps.from(at / group)});
     ops.fill("clear gradients", learned.gradient.from(at), 0, n * int64_t(sizeof(float)));
   }
 }

@@ -166,9 +166,9 @@ class RayStep {
                       const std::function<void()>& backward) const;
 
   /// Applies Adam to the range `own`, a stretch at a time, and clears each stretch's gradient; `group`
-  /// numbers share a step count.
+  /// numbers share a step count. `zero_percent` of the groups have no gradient, as far as is known before (untouched_percent()).
   void adam(Ops& ops, StepNumbers::Adam StepNumbers::*hyper, const Stretch& own, int64_t group,
-            const Learned& learned) const;
+            const Learned& learned, int64_t zero_percent) const;
 
   template <class T>
   Handle<T> number(T StepNumbers::*member) const {

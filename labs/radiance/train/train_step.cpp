@@ -181,6 +181,7 @@ void TrainStep::check_gradients(Ops& ops) const {
 // ---- The optimizer. ----
 
 void TrainStep::update(Ops& ops) const {
+  const double corners = 8.0 * double(c_.levels * samples.usual());  // of cells, which samples look up
   for (const Part part : kParts) {
     const auto p = size_t(part);
     const int64_t all = size_of(part);
@@ -190,7 +191,7 @@ void TrainStep::update(Ops& ops) const {
                                       .gradient = gradient[p],
                                       .norm = several(&StepNumbers::norm).from(part == Part::color)});
     adam(ops, part == Part::table ? &StepNumbers::table : &StepNumbers::networks, own, group_of(part),
-         {parameters[p], gradient[p], m[p], v[p], steps[p]});
+         {parameters[p], gradient[p], m[p], v[p], steps[p]}, untouched_percent(all, group_of(part), corners));
     for (const Handle<float>& all_moments : {m[p], v[p]}) {
       const Handle<float> moments = all_moments.from(own.begin);
       round(ops, "round moments", formats_.moments, moments, moments, 1, own.count(),

@@ -16,10 +16,6 @@
 namespace klab {
 namespace {
 
-// The average of the weights is updated every kAverageEvery steps, with the decay raised to that power: a
-// pass over all parameters costs memory traffic that single steps at 0.95 do not repay.
-constexpr int64_t kAverageEvery = 8;
-
 /// Returns the config of one part of the batch.
 Config of_a_part_trainer(Config config, const BatchShare& share) {
   config.batch_samples = std::max<int64_t>(1, config.batch_samples / share.parts);
@@ -208,7 +204,7 @@ StepNumbers Trainer::numbers() const {
   n.grid_threshold = float(c.grid_threshold);
   n.clip = float(c.clip_norm);
   n.scale = loss_scale_ ? float(loss_scale_->value()) : 1.0F;
-  n.keep = float(std::pow(c.ema, double(kAverageEvery)));
+  n.keep = float(std::pow(c.ema, double(TrainStep::kAverageEvery)));
   return n;
 }
 
@@ -345,7 +341,7 @@ void Trainer::optimize(double progress) {
   memory_->write(programs_->numbers, &n, sizeof n);
   ops_->run("update", plan_, profile_, [&](Ops& ops) { programs_->update(ops); });
   shared_.complete(*memory_, profile_);
-  if (!(config_.ema > 0) || (step_ + 1) % kAverageEvery != 0) return;
+  if (!(config_.ema > 0) || (step_ + 1) % TrainStep::kAverageEvery != 0) return;
   learned_.count_average(double(n.keep));
   ops_->run("average", plan_, profile_, [&](Ops& ops) { programs_->update_average(ops); });
 }

@@ -96,9 +96,12 @@ void VoxelStep::picture(Ops& ops) const {
 
 // A row's numbers have one step count.
 void VoxelStep::update(Ops& ops) const {
-  for (size_t k = 0; k < 2; ++k)
-    adam(ops, k == density ? &StepNumbers::table : &StepNumbers::networks, part_.of(k, size_of(int(k))),
-         size_of(int(k)) / rows_, {parameters[k], gradient[k], m[k], v[k], steps[k]});
+  const double corners = 8.0 * double(samples.usual());  // of the samples' cells
+  for (size_t k = 0; k < 2; ++k) {
+    const int64_t all = size_of(int(k)), group = all / rows_;
+    adam(ops, k == density ? &StepNumbers::table : &StepNumbers::networks, part_.of(k, all), group,
+         {parameters[k], gradient[k], m[k], v[k], steps[k]}, untouched_percent(all, group, corners));
+  }
 }
 
 void VoxelStep::draw_and_march(Ops& ops) const {
@@ -202,50 +205,25 @@ const PlannedProgramRegistrar program({
 /// side of them.
 int64_t usual_rows(const VoxelConfig& c) { return std::min(c.max_rows, 10 * c.grid * c.grid); }
 
-PlannedCall planned_evaluation(const VoxelShFwd::Shape& s, const std::string& size, Storage precision) {
-  if (precision == Storage::f32) return planned<VoxelShFwd>(s, size);
-  return planned<VoxelShNarrowFwd>({s.n, s.grid, s.rows, s.basis, narrow_format_of(precision)}, size);
-}
-
 }  // namespace
 
 std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training, int64_t stretch,
                                      Storage precision) {
-  const int64_t samples = c.batch_samples, rays = VoxelStep::usual_rays(samples), rows = usual_rows(c);
-  const std::string all = fmt::format("{} samples", samples), beams = fmt::format("{} of {} rays", all, rays);
-  const VoxelShFwd::Shape colors = {.n = samples, .grid = c.grid, .rows = rows, .basis = c.basis()};
-  VoxelShFwd::Shape densities = colors;
-  densities.basis = 0;
-  densities.n = 2 * samples;
-  std::vector<PlannedCall> calls = {
-      planned<VoxelMarch>({.rays = rays, .grid = c.grid, .capacity = VoxelStep::march_capacity(c, c.grid)},
-                          fmt::format("{} rays", rays)),
-      planned_evaluation(densities, fmt::format("{} densities", 2 * samples), precision),
-      planned_evaluation(colors, all, precision)};
   Memory memory;
-  const VoxelStep step(memory, c, c.grid, rows,
-                       {.views = 1, .pixels = training ? samples : 0, .depth = training && c.depth > 0}, {},
-                       {}, precision);
+  StepSizes sizes;
+  sizes.stretch = stretch;
+  const VoxelStep step(
+      memory, c, c.grid, usual_rows(c),
+      {.views = 1, .pixels = training ? c.batch_samples : 0, .depth = training && c.depth > 0}, sizes, {},
+      precision);
   MeasureOps measured(memory);
-  if (!training) {
+  if (training) {
+    step.loss_and_gradient(measured);
+    step.update(measured);
+  } else {
     step.picture(measured);
-    add_other_calls(measured, calls);
-    return calls;
   }
-  const auto add = [&](const std::vector<PlannedCall>& more) {
-    calls.insert(calls.end(), more.begin(), more.end());
-  };
-  add({planned<VoxelShBwd>(colors, all), planned<CompositeFwd>({.rays = rays, .samples = samples}, beams),
-       planned<CompositeBwd>({.rays = rays, .samples = samples}, beams)});
-  if (VoxelStep::fusable(c))
-    add({planned<CompositeLossBwd>({.rays = rays, .samples = samples, .kind = loss_kind(c.loss)}, beams)});
-  const double corners = 8.0 * double(samples);  // of the samples' cells
-  add(adam_calls(rows, 1, corners, stretch));
-  add(adam_calls(rows * 3 * c.basis(), 3 * c.basis(), corners, stretch));
-  step.loss_and_gradient(measured);
-  step.update(measured);
-  add_other_calls(measured, calls);
-  return calls;
+  return measured.deciding();
 }
 
 }  // namespace klab
