@@ -5,7 +5,7 @@
 # (harness/records;labs/radiance/scene) and ops (op:matmul). Always built and tested are the rooms that read files and hold
 # the harness together. Ops are compiled with sanitizers where they differ, and one where a room differs that every check of an op
 # goes through. A room that computes by ops needs all of them. What does not differ comes as the release build next to this one
-# compiled it: ops, contracts, and the rooms that neither read files nor look into the process.
+# compiled it: ops, contracts, commands, and the rooms that neither read files nor look into the process.
 #
 # Marks of tests, in their first lines:
 #   // ctest: sanitized        needs rooms only; runs always
@@ -70,6 +70,17 @@ function(objects_of_release target out)
   set(${out} ${objects} PARENT_SCOPE)
 endfunction()
 
+# add_compiled(<list> <target> <room>): appends the target to the list, or its objects of the release build to release_objects
+# where its room does not differ.
+macro(add_compiled list target room)
+  if(released AND NOT "all" IN_LIST KLAB_SANITIZE AND NOT ${room} IN_LIST KLAB_SANITIZE)
+    objects_of_release(${target} compiled)
+    list(APPEND release_${list} ${compiled})
+  else()
+    list(APPEND ${list} ${target})
+  endif()
+endmacro()
+
 set(commands OFF)  # of the labs
 if(whole OR KLAB_SANITIZE MATCHES "labs/(radiance/(tune|view|claims|commands)|learning/commands|[0-9]+_)")
   set(commands ON)
@@ -100,12 +111,17 @@ foreach(room IN LISTS rooms)
 endforeach()
 foreach(room network data train experiments)
   if(whole OR commands OR KLAB_SANITIZE MATCHES "labs/learning/${room}")
-    list(APPEND objects klab_learning_${room})
+    if(room STREQUAL "data")  # reads files
+      list(APPEND objects klab_learning_data)
+    else()
+      add_compiled(objects klab_learning_${room} labs/learning/${room})
+    endif()
   endif()
 endforeach()
 
 # An op is checked by its lab's registration, and the lab's other ops come along with their references.
 set(objects_of_klab)
+set(release_objects_of_klab)
 file(GLOB tables CONFIGURE_DEPENDS ${KLAB_HOME}/labs/*/lab.cpp)
 foreach(table IN LISTS tables)
   klab_ops_of_lab(${table} ops_of_lab)
@@ -118,15 +134,26 @@ foreach(table IN LISTS tables)
   get_filename_component(lab ${table} DIRECTORY)
   get_filename_component(lab ${lab} NAME)
   if(wanted)
-    list(APPEND objects klab_lab_${lab})
+    add_compiled(objects klab_lab_${lab} labs/${lab})
   endif()
   if(commands)
-    list(APPEND objects_of_klab klab_lab_${lab} klab_lab_${lab}_train klab_lab_${lab}_commands)
+    if(NOT wanted)
+      add_compiled(objects_of_klab klab_lab_${lab} labs/${lab})
+    endif()
+    foreach(part train commands)
+      add_compiled(objects_of_klab klab_lab_${lab}_${part} labs/${lab}/${part})
+    endforeach()
   endif()
 endforeach()
-list(APPEND objects_of_klab klab_step klab_cli klab_cli_site klab_cli_commands)
+add_compiled(objects_of_klab klab_step harness/step)
+foreach(part cli cli_site cli_commands)
+  add_compiled(objects_of_klab klab_${part} harness/cli)
+endforeach()
 if(commands)
-  list(APPEND objects_of_klab klab_radiance_export klab_radiance_view klab_radiance_tune klab_radiance_claims klab_radiance_commands klab_learning_commands)
+  foreach(room export view tune claims commands)
+    add_compiled(objects_of_klab klab_radiance_${room} labs/radiance/${room})
+  endforeach()
+  add_compiled(objects_of_klab klab_learning_commands labs/learning/commands)
 endif()
 foreach(op IN LISTS ops)
   if(op IN_LIST plain_contracts)
@@ -202,5 +229,5 @@ endforeach()
 
 target_sources(test_sanitized PRIVATE ${release_objects})
 if(program)
-  target_sources(klab_sanitized PRIVATE ${release_objects})
+  target_sources(klab_sanitized PRIVATE ${release_objects} ${release_objects_of_klab})
 endif()
