@@ -1,11 +1,28 @@
 #include "harness/program/measure_ops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "harness/check/cases.h"
 
 namespace klab {
+namespace {
+
+/// Returns a call's shape in words that fit a line of a plan: all of it, or the numbers of what it goes over.
+std::string text_of_size(const Op& op, const std::vector<int64_t>& shape) {
+  constexpr size_t kShort = 30;
+  const std::string all = shape_text(op, shape);
+  if (all.size() <= kShort) return all;
+  std::string counts;
+  for (const std::string_view name : {"n", "cells", "samples", "rays", "views"})
+    if (const auto at = std::ranges::find(op.dims, name); at != op.dims.end() && counts.size() < kShort / 2)
+      counts += fmt::format("{}{}={}", counts.empty() ? "" : " ", name, shape[size_t(at - op.dims.begin())]);
+  return counts.empty() ? all : counts;
+}
+
+}  // namespace
 
 int64_t MeasureOps::bytes_used() const {
   int64_t sum = 0;
@@ -28,7 +45,7 @@ void MeasureOps::do_call(const OpCall& call) {
     same->times += times_;
     return;
   }
-  calls_.push_back({op, shape, shape_text(find_op(op)->op, shape), times_, {}});
+  calls_.push_back({op, shape, text_of_size(find_op(op)->op, shape), times_, {}});
   for (size_t i = 0; i < call.slots.size(); ++i)
     if (call.slots[i].optional && call.tensors[i] != nullptr)
       calls_.back().given.push_back(call.slots[i].name);
