@@ -36,6 +36,12 @@ bool has_terms(const LossSettings& c, Term::Where where) {
       loss_terms(), [&](const LossTerm& each) { return each.term->where == where && c.*each.weight > 0; });
 }
 
+bool needs(const LossSettings& c, Term::Need need) {
+  return std::ranges::any_of(loss_terms(), [&](const LossTerm& each) {
+    return (each.term->needs & need) != 0 && c.*each.weight > 0;
+  });
+}
+
 void require_given(const LossSettings& c, unsigned given) {
   for (const LossTerm& each : loss_terms())
     if (const unsigned lacking = each.term->needs & ~given; c.*each.weight > 0 && lacking != 0)

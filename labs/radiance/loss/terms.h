@@ -53,6 +53,8 @@ const std::array<LossTerm, kLossTerms>& loss_terms();
 
 /// Returns whether a term that acts there has a weight.
 bool has_terms(const LossSettings& settings, Term::Where where);
+/// Returns whether a term with a weight needs that, a Term::Need.
+bool needs(const LossSettings& settings, Term::Need need);
 /// Throws std::invalid_argument naming the setting if a term with a weight needs something that is not `given`, a sum of Term::Need.
 void require_given(const LossSettings& settings, unsigned given);
 /// Says which part of a field a setting needs, if it is a term's; empty otherwise.

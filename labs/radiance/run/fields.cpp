@@ -300,7 +300,8 @@ int64_t model_bytes(const FieldSettings& s, int cascades) {
 }
 int64_t batch_samples(const FieldSettings& s) { return kind_of(s.field).batch(s); }
 bool weighs_depth(const FieldSettings& s) {
-  return (s.field == "hash" && s.hash.depth > 0) || (s.field == "voxels" && s.voxels.depth > 0);
+  return (s.field == "hash" && needs(s.hash, Term::true_depth)) ||
+         (s.field == "voxels" && needs(s.voxels, Term::true_depth));
 }
 std::string rates_of(const FieldSettings& s) { return kind_of(s.field).rates; }
 std::string remedy_of(const FieldSettings& s) { return kind_of(s.field).remedy; }

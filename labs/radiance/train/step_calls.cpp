@@ -27,8 +27,9 @@ std::vector<PlannedCall> training_calls(const Config& c, int cascades, const Ste
   Memory memory;
   StepSizes sizes;
   sizes.stretch = stretch;
-  const TrainStep step(memory, c, cascades, {.views = 1, .pixels = c.batch_samples, .depth = c.depth > 0},
-                       sizes, formats);
+  const TrainStep step(memory, c, cascades,
+                       {.views = 1, .pixels = c.batch_samples, .depth = needs(c, Term::true_depth)}, sizes,
+                       formats);
   MeasureOps measured(memory);
   step.loss_and_gradient(measured);
   step.update(measured);

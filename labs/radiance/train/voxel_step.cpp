@@ -214,8 +214,8 @@ std::vector<PlannedCall> voxel_calls(const VoxelConfig& c, bool training, int64_
   sizes.stretch = stretch;
   const VoxelStep step(
       memory, c, c.grid, usual_rows(c),
-      {.views = 1, .pixels = training ? c.batch_samples : 0, .depth = training && c.depth > 0}, sizes, {},
-      precision);
+      {.views = 1, .pixels = training ? c.batch_samples : 0, .depth = training && needs(c, Term::true_depth)},
+      sizes, {}, precision);
   MeasureOps measured(memory);
   if (training) {
     step.loss_and_gradient(measured);
