@@ -152,7 +152,8 @@ TEST(Tape, CoversEveryBackwardExceptTheListedOnes) {
     for (const LabOp& op : lab.ops) {
       const std::string name(op.op.name);
       if (!name.ends_with("_bwd")) continue;
-      EXPECT_NE(held.contains(name), without.contains(name)) << name << ": add a case, or name it here";
+      EXPECT_NE(held.contains(name), without.contains(name))
+          << name << ": add a case to tests/learning/tape_network.h or tape_rendering.h, or name it here";
       named.insert(name);
     }
   for (const std::string& name : without) EXPECT_TRUE(named.contains(name)) << name << " is no op";
