@@ -85,10 +85,11 @@ TEST(Frequency, GradientMatchesFiniteDifferences) {
 TEST(Frequency, GradientOfTermsOfOpacityMatchesFiniteDifferences) {
   FrequencyConfig config = small_field();
   config.fine = 0;
-  for (double LossSettings::*weight :
-       {&LossSettings::opacity_entropy, &LossSettings::opacity_binary_entropy, &LossSettings::opacity_l1}) {
+  for (const LossTerm& each : loss_terms()) {
+    if (each.term->needs != Term::opacity) continue;
+    SCOPED_TRACE(each.term->name);
     config.terms = {};
-    config.terms.*weight = 1;
+    config.terms.*each.weight = 1;
     expect_gradient_by_differences(config);
   }
 }

@@ -56,10 +56,11 @@ std::string need_of_setting(const std::string& name) {
   return "";
 }
 
-std::vector<std::string> with_ops_of_terms(std::vector<std::string> ops) {
+std::vector<std::string> with_ops_of_terms(std::vector<std::string> ops, unsigned given) {
   for (const LossTerm& each : loss_terms())
     for (const std::string_view op : each.term->ops)
-      if (!op.empty() && std::ranges::find(ops, op) == ops.end()) ops.emplace_back(op);
+      if (!op.empty() && (each.term->needs & ~given) == 0 && std::ranges::find(ops, op) == ops.end())
+        ops.emplace_back(op);
   return ops;
 }
 

@@ -60,8 +60,8 @@ void require_given(const LossSettings& settings, unsigned given);
 /// Says which part of a field a setting needs, if it is a term's; empty otherwise.
 std::string need_of_setting(const std::string& name);
 
-/// Returns a program's ops and those of all terms.
-std::vector<std::string> with_ops_of_terms(std::vector<std::string> ops);
+/// Returns a program's ops and those of all terms, or of terms that need nothing but what is `given`.
+std::vector<std::string> with_ops_of_terms(std::vector<std::string> ops, unsigned given = ~0U);
 /// Returns the table of all terms in Markdown, as lab 16 has it.
 std::string table_of_terms();
 

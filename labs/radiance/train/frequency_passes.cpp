@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/program/measure_ops.h"
 #include "harness/program/op_names.h"
 #include "labs/radiance/field/optimizer.h"
 #include "reference/activation_bwd/activation_bwd.h"
@@ -22,10 +23,6 @@
 #include "reference/matmul/matmul.h"
 #include "reference/matmul_bf16/matmul_bf16.h"
 #include "reference/matmul_bwd/matmul_bwd.h"
-#include "reference/opacity_binary_entropy_bwd/opacity_binary_entropy_bwd.h"
-#include "reference/opacity_binary_entropy_fwd/opacity_binary_entropy_fwd.h"
-#include "reference/opacity_entropy_bwd/opacity_entropy_bwd.h"
-#include "reference/opacity_entropy_fwd/opacity_entropy_fwd.h"
 #include "reference/ray_march/ray_march.h"
 #include "reference/sample_pdf/sample_pdf.h"
 #include "reference/sample_weights_fwd/sample_weights_fwd.h"
@@ -36,10 +33,11 @@ namespace {
 
 const PlannedProgramRegistrar program({
     .name = "the trainer of frequency fields",
-    .ops = op_names<DrawRays, FrequencyFwd, Matmul, BiasAddFwd, ActivationFwd, SampleWeightsFwd, SamplePdf,
-                    CompositeFwd, CompositeLossBwd, MatmulBwd, BiasAddBwd, ActivationBwd, Axpy, Adam, Cast,
-                    MatmulBf16, CompositeBwd, WeightedSum, OpacityEntropyFwd, OpacityEntropyBwd,
-                    OpacityBinaryEntropyFwd, OpacityBinaryEntropyBwd>(),
+    .ops = with_ops_of_terms(
+        op_names<DrawRays, FrequencyFwd, Matmul, BiasAddFwd, ActivationFwd, SampleWeightsFwd, SamplePdf,
+                 CompositeFwd, CompositeLossBwd, MatmulBwd, BiasAddBwd, ActivationBwd, Axpy, Adam, Cast,
+                 MatmulBf16, CompositeBwd, WeightedSum>(),
+        Term::opacity),
     .fused = "",
     .parts = {},
 });
@@ -52,6 +50,21 @@ bool multiplies_bfloat16() {
 #else
   return false;
 #endif
+}
+
+/// Returns the calls of the terms of opacity that have a weight.
+std::vector<PlannedCall> calls_of_terms(const LossSettings& weights, int64_t rays) {
+  Memory memory;
+  TermTensors lent;
+  lent.values = lent.rays = rays;
+  for (Handle<float>* const tensor : {&lent.weight, &lent.value, &lent.opacity, &lent.d_opacity})
+    *tensor = memory.tensor<float>("of a term", 1, rays);
+  for (Handle<float>* const number : {&lent.one, &lent.loss, &lent.own_loss})
+    *number = memory.tensor<float>("number of a term", 1, 1);
+  MeasureOps measured(memory);
+  for (const LossTerm& each : loss_terms())
+    if (each.term->needs == Term::opacity && weights.*each.weight > 0) each.term->add(measured, lent);
+  return measured.calls();
 }
 
 constexpr uint64_t kCoarse = 1 << 20;  // draws of the first pass come before those of the second
@@ -216,18 +229,8 @@ std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training
       fmt::format("{} rays", c.rays)));
   add(planned<CompositeLossBwd>({.rays = rays, .samples = n, .kind = loss_kind(c.loss)}, all));
   if (has_terms(c.terms, Term::on_rays)) {
-    const std::string beams = fmt::format("{} rays", rays);
     add(planned<CompositeBwd>({.rays = rays, .samples = n}, all));
-    add(planned<WeightedSum>({.n = rays}, beams));
-    if (c.terms.opacity_l1 > 0) add(planned<Axpy>({.n = rays}, beams));
-    if (c.terms.opacity_entropy > 0) {
-      add(planned<OpacityEntropyFwd>({.rays = rays}, beams));
-      add(planned<OpacityEntropyBwd>({.rays = rays}, beams));
-    }
-    if (c.terms.opacity_binary_entropy > 0) {
-      add(planned<OpacityBinaryEntropyFwd>({.rays = rays}, beams));
-      add(planned<OpacityBinaryEntropyBwd>({.rays = rays}, beams));
-    }
+    for (const PlannedCall& call : calls_of_terms(c.terms, rays)) add(call);
   }
   for (const PlannedCall& call : adam_calls(net.size, net.size, 0)) add(call);
   return calls;
