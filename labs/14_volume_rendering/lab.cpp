@@ -4,6 +4,8 @@
 #include "reference/composite_fwd/composite_fwd.h"
 #include "reference/composite_loss_bwd/composite_loss_bwd.h"
 #include "reference/composite_loss_fwd/composite_loss_fwd.h"
+#include "reference/depth_l1_bwd/depth_l1_bwd.h"
+#include "reference/depth_l1_fwd/depth_l1_fwd.h"
 #include "reference/depth_loss_bwd/depth_loss_bwd.h"
 #include "reference/depth_loss_fwd/depth_loss_fwd.h"
 #include "reference/distortion_bwd/distortion_bwd.h"
@@ -230,6 +232,18 @@ KLAB_LAB({
           .check = {{0, 1, 2, 17, 1000}},
           .counted = {1001},
           .traffic = Traffic::copy},
+         {.op = make_op<DepthL1Fwd>(),
+          .bench = {{.name = "a training step", .shape = {10752}, .cache = Cache::hot, .tour = true}},
+          .check = {{0, 1, 2, 17, 1000}},
+          .counted = {1001},
+          .traffic = Traffic::copy},
+         {.op = make_op<DepthL1Bwd>(),
+          .bench = {{.name = "a training step", .shape = {10752}, .cache = Cache::hot, .tour = true}},
+          .check = {{0, 1, 2, 17, 1000}},
+          .counted = {1001},
+          .traffic = Traffic::copy,
+          .nan_in = {"d_loss"},
+          .infinity_in = {"d_loss"}},
          {.op = make_op<SampleWeightsFwd>(),
           .bench =
               {{.name = "a training step", .shape = {10752, 1 << 15}, .cache = Cache::hot, .tour = true}},

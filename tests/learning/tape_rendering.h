@@ -124,6 +124,15 @@ inline void add_losses(std::vector<Case>& list) {
                     const Tape::Value e = t.subtract(v.at("depth"), v.at("truth"));
                     return {{"loss", t.multiply(square(t, e), t.input({30}, known))}};
                   }});
+  list.push_back({"depth_l1_bwd", {30}, [](Tape& t, const Values& v, const Numbers& given) -> Values {
+                    std::vector<double> known;
+                    for (const double truth : given.at("truth")) known.push_back(truth > 0 ? 1 : 0);
+                    const Tape::Value e = t.subtract(v.at("depth"), v.at("truth"));
+                    const Tape::Value l = t.map(
+                        e, [](double x) { return std::abs(x); },
+                        [](double x, double) { return double(x > 0) - double(x < 0); });
+                    return {{"loss", t.multiply(l, t.input({30}, known))}};
+                  }});
   list.push_back({"total_variation_bwd", {25}, [](Tape& t, const Values& v, const Numbers&) -> Values {
                     Tape::Value loss = constant_like(t, row_of(t, v.at("raw"), 0, 25), 0);
                     for (const int64_t m : {1, 2, 3})

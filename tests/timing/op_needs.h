@@ -98,6 +98,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"visible_limit", {kFma, kExp}},
       {"visible_compact", {}},
       {"ray_weights", {}},
+      {"depth_l1_fwd", {kFma}},
+      {"depth_l1_bwd", {kFma}},
       {"depth_loss_fwd", {kFma}},
       {"depth_loss_bwd", {kFma}},
       {"sample_weights_fwd", {kFma, kExp}},

@@ -14,6 +14,7 @@
   TERM(opacity_binary_entropy) \
   TERM(opacity_l1)             \
   TERM(depth)                  \
+  TERM(depth_l1)               \
   TERM(distortion)             \
   TERM(total_variation)
 
