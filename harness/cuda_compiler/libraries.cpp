@@ -56,6 +56,19 @@ std::vector<fs::path> folders_in(const std::vector<std::string>& options) {
   return list;
 }
 
+/// What CUB's headers of launches need. They include it themselves only for nvcc.
+constexpr const char* kLauncher =
+    "#if __has_include(<cub/detail/launcher/cuda_runtime.cuh>)\n"
+    "#include <cub/detail/launcher/cuda_runtime.cuh>\n"
+    "#endif\n";
+
+/// Sets whether NV_IF_TARGET chooses code for compute capability 9.0. A kernel of CUB's transforms that copies in bulk is empty without
+/// it; with it the copies are rejected.
+std::string provides_sm_90(bool yes) {
+  const std::string macro = "_NV_TARGET_BOOL___NV_PROVIDES_SM_90";
+  return "#undef " + macro + "\n#define " + macro + (yes ? " 1\n" : " 0\n");
+}
+
 /// Finds the folder of Thrust's headers. Since CUDA 13 a toolkit has them in a folder of their own.
 fs::path header_libraries(const std::vector<std::string>& given) {
   std::vector<fs::path> folders = folders_in(given);
@@ -153,11 +166,15 @@ std::vector<std::string> header_library_options(const std::vector<std::string>& 
     const std::string device = name.starts_with("cub/device/") ? "_host"
                                : name.starts_with("cub/")      ? "_device"
                                                                : "";
-    std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n#include_next <"
-                                   << header.string() << ">\n"
+    const bool is_transform = name == "cub/device/dispatch/kernels/transform.cuh";
+    std::ofstream(before / header) << "#include <klab_libraries/begin" << device << ".h>\n"
+                                   << (is_transform ? provides_sm_90(true) : "") << "#include_next <" << name
+                                   << ">\n"
+                                   << (is_transform ? provides_sm_90(false) : "")
                                    << (name == "thrust/execution_policy.h"
                                            ? "#include <thrust/system/cuda/execution_policy.h>\n"
                                            : "")
+                                   << (name.starts_with("cub/device/dispatch/dispatch_") ? kLauncher : "")
                                    << "#include <klab_libraries/end" << device << ".h>\n";
   }
   return {"-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",

@@ -26,4 +26,10 @@
 #pragma push_macro("_NV_TARGET_IS_DEVICE")
 #pragma push_macro("_NV_TARGET_VAL")
 #pragma push_macro("_NV_DEVICE_CHECK")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_50")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_53")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_60")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_61")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_70")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_75")
 #include <klab_libraries/host_target.h>

@@ -24,20 +24,25 @@
 #pragma push_macro("_NV_TARGET_IS_DEVICE")
 #pragma push_macro("_NV_TARGET_VAL")
 #pragma push_macro("_NV_DEVICE_CHECK")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_50")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_53")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_60")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_61")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_70")
+#pragma push_macro("_NV_TARGET_BOOL___NV_PROVIDES_SM_75")
 #pragma push_macro("__align__")
 #undef _CCCL_DEVICE
 #undef _CCCL_HOST_DEVICE
 #undef _CCCL_HOST
 #undef _CCCL_FORCEINLINE
-#undef _NV_TARGET_IS_HOST
-#undef _NV_TARGET_IS_DEVICE
-#undef _NV_TARGET_VAL
-#undef _NV_DEVICE_CHECK
 #define _CCCL_DEVICE __device__
 #define _CCCL_HOST_DEVICE __host__ __device__
 #define _CCCL_HOST __host__
 #define _CCCL_FORCEINLINE __forceinline__
-#define _NV_TARGET_IS_HOST 0
-#define _NV_TARGET_IS_DEVICE 1
-#define _NV_TARGET_VAL __CUDA_ARCH__
-#define _NV_DEVICE_CHECK(q) (q)
+#include <klab_libraries/device_target.h>
+// Loops are not unrolled, as in the program: for a host compiler these macros unroll all that CUB marks, which makes kernels of sorts
+// so large that they take minutes to compile.
+#undef _CCCL_PRAGMA_UNROLL
+#undef _CCCL_PRAGMA_UNROLL_FULL
+#define _CCCL_PRAGMA_UNROLL(n)
+#define _CCCL_PRAGMA_UNROLL_FULL()
