@@ -139,6 +139,7 @@ std::string ptx_warp(const PtxInstruction& i, const PtxNames& n) {
   if (op == "nanosleep") return "__nanosleep(0);";
   if (op == "pragma") return ";";
   if (op == "trap") return "__trap();";
+  if (op == "exit") return "::klab::simt::exit_thread();";
   return "";
 }
 

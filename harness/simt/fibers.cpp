@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/simt/cluster.h"
+#include "harness/simt/exit_thread.h"
 #include "harness/simt/grid_run.h"
 
 namespace klab::simt {
@@ -19,7 +20,11 @@ constexpr size_t kStack = kStackOfThread;
 constexpr size_t kStackGuard = 4096;
 constexpr size_t kMostGuards = 12000;
 
+struct ThreadExit {};
+
 }  // namespace
+
+void exit_thread() { throw ThreadExit{}; }
 
 Fibers::~Fibers() {
   for (auto& f : fibers_) munmap(f->stack - kStackGuard, kStack + kStackGuard);
@@ -62,7 +67,10 @@ void Fibers::fiber_main(ctx::transfer_t from) {
   for (;;) {
     Fiber* fiber = self->lane->fiber;
     do {
-      self->launch->call(self->launch->kernel, self->launch->parameters);
+      try {
+        self->launch->call(self->launch->kernel, self->launch->parameters);
+      } catch (const ThreadExit&) {
+      }
       Lane* ended = self->lane;
       ended->state = State::done;
       if (self->cluster != nullptr) self->cluster->thread_ended(*ended);

@@ -11,6 +11,7 @@
 
 #include "harness/simt/async_api.h"
 #include "harness/simt/cluster_api.h"
+#include "harness/simt/exit_thread.h"
 
 extern "C" {
 unsigned klab_shared_address(const void* p);
