@@ -174,7 +174,7 @@ void now(Work work, bool waits) {
 }
 
 void later(cudaStream_t stream, void* to, const void* from, Work work) {
-  enqueue(stream, std::move(work));
+  enqueue(stream, std::move(work), true);
   const auto device_only = [](const void* p) { return memory_at(p) != nullptr && !both(p); };
   if (device_only(from) && both(to)) busy(to, stream, "the device copies to it");
   if (both(from) && device_only(to)) busy(from, stream, "the device copies from it", true);
@@ -188,11 +188,12 @@ namespace simt = klab::simt;
 
 extern "C" {
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return api([&] { now([=] { copy(to, from, bytes, kind); }, is_of_host(to) || is_of_host(from)); });
+  return api_without_wait(
+      [&] { now([=] { copy(to, from, bytes, kind); }, is_of_host(to) || is_of_host(from)); });
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return api([&] { later(stream, to, from, [=] { copy(to, from, bytes, kind); }); });
+  return api_without_wait([&] { later(stream, to, from, [=] { copy(to, from, bytes, kind); }); });
 }
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
   return api([&] {
@@ -206,7 +207,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind) {
-  return api([&] {
+  return api_without_wait([&] {
     now(
         [=] {
           copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height,
@@ -217,7 +218,7 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  return api([&] {
+  return api_without_wait([&] {
     later(stream, to, from, [=] {
       copy_2d(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height,
               kind);
@@ -225,10 +226,13 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   });
 }
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) {
-  return api([&] { now([q = *p] { copy_3d(q); }, true); });
+  return api_without_wait([&] { now([q = *p] { copy_3d(q); }, true); });
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
-  return api([&] { enqueue(stream, [q = *p] { copy_3d(q); }); });
+  return api_without_wait([&] {
+    enqueue(
+        stream, [q = *p] { copy_3d(q); }, true);
+  });
 }
 cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
                                 size_t width, size_t height, cudaMemcpyKind kind) {
@@ -279,9 +283,9 @@ cudaError_t klab_cuda_symbol(const void* symbol, size_t, void** address) {
 }
 cudaError_t klab_cuda_copy_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
                                   cudaMemcpyKind kind, int from_symbol, int async, cudaStream_t stream) {
-  return api([&] {
+  return api_without_wait([&] {
     const Work work = work_of_symbol(symbol, symbol_bytes, other, bytes, offset, kind, from_symbol != 0);
-    if (async) return enqueue(stream, work);
+    if (async) return enqueue(stream, work, true);
     now(work, true);
   });
 }

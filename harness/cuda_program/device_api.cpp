@@ -182,7 +182,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
 cudaError_t cudaDeviceSynchronize() {
   refuse_in_kernel("cudaDeviceSynchronize");
-  return api([] {
+  return api_without_wait([] {
     klab::program::require_no_capture();
     klab::program::synchronized(nullptr, true);
   });

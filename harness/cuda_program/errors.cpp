@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "harness/cuda_program/state.h"
-#include "harness/simt/background.h"
+#include "harness/cuda_program/unfinished.h"
 #include "harness/simt/executor.h"
 
 namespace klab::program {
@@ -217,27 +217,35 @@ cudaError_t error_named(const std::string& name) {
   return found == std::end(kErrors) ? cudaErrorUnknown : found->error;
 }
 
-cudaError_t api(const std::function<void()>& body, bool when_broken) {
+namespace {
+
+/// `waits`: for launches that host code has left.
+cudaError_t called(const std::function<void()>& body, bool when_broken, bool waits) {
   State& s = state();
   std::unique_lock lock(s.mutex, std::defer_lock);
-  std::exception_ptr of_background;
-  if (simt::running != nullptr && simt::running->grid != nullptr) {
-    simt::running->in_turn();  // called from a kernel: the thread that launched it holds the lock and waits
-  } else {
-    // Without the lock, which other threads of the host need to write what the launch waits for.
-    try {
-      simt::wait_for_background();
-    } catch (const simt::Error&) {
-      of_background = std::current_exception();
-    }
-    lock.lock();
-  }
   cudaError_t error = cudaSuccess;
   last_reason().clear();
   try {
-    if (of_background) std::rethrow_exception(of_background);
-    if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
-    body();
+    if (simt::running != nullptr && simt::running->grid != nullptr) {
+      simt::running->in_turn();  // called from a kernel: the thread that launched it holds the lock and waits
+    } else {
+      if (waits)
+        finish_all(false);
+      else
+        look_after_unfinished();
+      lock.lock();
+    }
+    for (;;) {
+      if (s.broken != cudaSuccess && !when_broken) throw Failed{s.broken};
+      try {
+        body();
+        break;
+      } catch (const MustWait&) {
+        lock.unlock();
+        finish_all(true);
+        lock.lock();
+      }
+    }
   } catch (const Failed& f) {
     error = f.error;
   } catch (const simt::Error& e) {
@@ -251,6 +259,13 @@ cudaError_t api(const std::function<void()>& body, bool when_broken) {
   if (error != cudaSuccess) last_error() = error;
   return error;
 }
+
+}  // namespace
+
+cudaError_t api(const std::function<void()>& body, bool when_broken) {
+  return called(body, when_broken, true);
+}
+cudaError_t api_without_wait(const std::function<void()>& body) { return called(body, false, false); }
 
 }  // namespace klab::program
 

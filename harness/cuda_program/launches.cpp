@@ -230,7 +230,7 @@ void launch(const Call& call, const void* parameters) {
   }
   const Configuration c = configured.back();
   configured.pop_back();
-  const cudaError_t error = api([&] {
+  const cudaError_t error = api_without_wait([&] {
     const std::shared_ptr<void> kept = room_for(call, true);
     call.copy(kept.get(), parameters);
     const void*& place = state().place_of_launch;
@@ -294,14 +294,15 @@ namespace simt = klab::simt;
 extern "C" {
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared,
                              cudaStream_t stream) {
-  return api([&] { launch_with(function, grid, block, args, shared, stream, {}); });
+  return api_without_wait([&] { launch_with(function, grid, block, args, shared, stream, {}); });
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
                                         size_t shared, cudaStream_t stream) {
-  return api([&] { launch_with(function, grid, block, args, shared, stream, {.cooperative = true}); });
+  return api_without_wait(
+      [&] { launch_with(function, grid, block, args, shared, stream, {.cooperative = true}); });
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
-  return api([&] {
+  return api_without_wait([&] {
     launch_with(function, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream,
                 extras_of(*config));
   });

@@ -83,7 +83,7 @@ cudaError_t cudaMalloc(void** p, size_t bytes) {
   });
 }
 cudaError_t cudaFree(void* p) {
-  return api([&] {
+  return api_without_wait([&] {
     synchronized(nullptr, true);
     release(p, false);
   });
@@ -199,18 +199,25 @@ cudaError_t cudaMemAdvise(const void* p, size_t, cudaMemoryAdvise, int) {
   });
 }
 cudaError_t cudaMemset(void* p, int value, size_t bytes) {
-  return api([&] { enqueue(nullptr, [=] { fill(p, value, bytes); }); });
+  return api_without_wait([&] {
+    enqueue(
+        nullptr, [=] { fill(p, value, bytes); }, true);
+  });
 }
 cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream) {
-  return api([&] { enqueue(stream, [=] { fill(p, value, bytes); }); });
+  return api_without_wait([&] {
+    enqueue(
+        stream, [=] { fill(p, value, bytes); }, true);
+  });
 }
 cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
-  return api([&] {
+  return api_without_wait([&] {
     require(width <= pitch || height <= 1, cudaErrorInvalidPitchValue);
-    enqueue(stream, [=] {
+    const Work rows = [=] {
       for (size_t y = 0; y < height; ++y) fill(static_cast<char*>(p) + y * pitch, value, width);
-    });
+    };
+    enqueue(stream, rows, true);
   });
 }
 cudaError_t cudaMemset2D(void* p, size_t pitch, int value, size_t width, size_t height) {

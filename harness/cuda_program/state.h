@@ -70,12 +70,16 @@ void add_unasked();
 
 /// Runs the body of an API call with the lock held, and returns its error as CUDA does.
 cudaError_t api(const std::function<void()>& body, bool when_broken = false);
+/// The same for a call that does not wait for launches, unless its body says so (unfinished.h): a launch that waits for something
+/// goes on meanwhile.
+cudaError_t api_without_wait(const std::function<void()>& body);
 inline void require(bool good, cudaError_t otherwise = cudaErrorInvalidValue) {
   if (!good) throw Failed{otherwise};
 }
 
-/// Does the work now, or records it in the graph that captures the stream.
-void enqueue(cudaStream_t stream, Work work);
+/// Does the work now, or records it in the graph that captures the stream. `meanwhile`: it may be done while a kernel of another stream
+/// runs; it is a copy, a fill or a function of the host.
+void enqueue(cudaStream_t stream, Work work, bool meanwhile = false);
 /// Does work of the legacy stream now, as calls do that no capture records.
 void run_in_legacy(const Work& work);
 /// Returns whether the program has a stream of its own, so that work may be without order.

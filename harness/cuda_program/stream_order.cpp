@@ -4,8 +4,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "harness/cuda_program/stream_state.h"
+#include "harness/cuda_program/unfinished.h"
+#include "harness/simt/background.h"
 #include "harness/simt/cluster_api.h"
 #include "harness/simt/trace.h"
 
@@ -44,6 +47,7 @@ constexpr size_t kMostPending = 256;
 
 struct Running {
   CUstream_st* stream = nullptr;
+  uint64_t number = 0;
   std::vector<simt::EarlierWork> unordered;  // earlier work that it is not ordered behind
   int line = 0;
 } running_work;
@@ -53,7 +57,7 @@ std::string at_line(int line) { return line > 0 ? " at line " + std::to_string(l
 void remember(uint32_t first, uint32_t end, const std::string& what) {
   const CUstream_st& s = *running_work.stream;
   if (pending().size() >= kMostPending) pending().pop_front();
-  pending().push_back({s.id, s.done, {first, end, what}});
+  pending().push_back({s.id, running_work.number, {first, end, what}});
 }
 
 bool counts() { return running_work.stream != nullptr && has_streams(); }
@@ -65,24 +69,38 @@ void host_waited_for(const StreamClock& work) {
 }
 void host_waited_for_all() { pending().clear(); }
 
-void run_in(CUstream_st& s, const std::vector<CUstream_st*>& others, const Work& work) {
+void launch_took_until(uint32_t first, uint32_t end) {
+  for (Done& d : pending())
+    if (d.work.first == first) d.work.end = end;
+}
+
+void run_in(CUstream_st& s, const std::vector<CUstream_st*>& others, const Work& work, bool meanwhile) {
   for (const CUstream_st* o : others) {
     s.before.add(o->before);
     s.before.add(o->id, o->done);
   }
   s.done = ++state().work_number;
-  Running before = std::exchange(running_work, {&s, {}, 0});
-  if (has_streams()) {
+  int line = 0;
+  if (has_streams() || has_unfinished() || simt::launch_is_left()) {
     const void* place = state().place_of_launch;
-    running_work.line = (place != nullptr ? simt::source_of(place) : place_of_call()).line;
-    for (const Done& d : pending())
-      if (d.stream != s.id && !s.before.covers(d.stream, d.number)) running_work.unordered.push_back(d.work);
+    line = (place != nullptr ? simt::source_of(place) : place_of_call()).line;
   }
+  const Submitted submitted{&s, s.done, s.before, line, meanwhile, work};
+  if (!is_kept(submitted)) run_submitted(submitted);
+}
+
+void run_submitted(const Submitted& what) {
+  const CUstream_st& s = *what.stream;
+  Running before = std::exchange(running_work, {what.stream, what.number, {}, what.line});
+  if (has_streams())
+    for (const Done& d : pending())
+      if (d.stream != s.id && !what.before.covers(d.stream, d.number))
+        running_work.unordered.push_back(d.work);
   const struct Back {
     Running& before;
     ~Back() { running_work = std::move(before); }
   } back{before};
-  work();
+  what.work();
 }
 
 namespace {
@@ -121,6 +139,8 @@ void launch_in_stream(const simt::Launch& launch, const std::string& kernel, con
   const uint32_t end = simt::Trace::new_intervals(1);
   const std::string what = "kernel " + kernel + (line > 0 ? ", launched" + at_line(line) + "," : "");
   if (counts()) remember(first, end, what);
+  if (running_work.stream != nullptr && simt::launch_is_left())
+    left_launch(running_work.stream->id, running_work.number, first, line);
   // A launch that never waits lets the next one overtake the launch before it, too.
   if (!extras.overlaps || simt::launch_before_was_waited_for) before.clear();
   before.push_back({first, end, "kernel " + kernel + " of the launch before", true});
@@ -133,6 +153,10 @@ void touches_in_stream(const void* p, size_t bytes, bool write) {
   const uint32_t now = simt::Trace::new_intervals(2);
   const auto offset = size_t(static_cast<const char*>(p) - a->begin);
   simt::Cell* cells = simt::shadow_of(*a);
+  // A launch that waits for something goes on meanwhile.
+  const bool meanwhile = simt::launch_is_left();
+  const std::string what = std::string(write ? "the copy or fill" : "the copy") + at_line(running_work.line);
+  if (meanwhile) simt::done_meanwhile({now, now + 2, what});
   bool told = false;
   const auto check = [&](uint32_t interval, bool other_writes) {
     if (told || interval == 0) return;
@@ -150,21 +174,24 @@ void touches_in_stream(const void* p, size_t bytes, bool write) {
   // Words of which a part is accessed are left alone: whose the other bytes are is not known.
   for (size_t w = (offset + 3) / 4; w < (offset + bytes) / 4; ++w) {
     simt::Cell& c = cells[w];
+    std::optional<simt::HeldCell> held;
+    if (meanwhile) held.emplace(c);
     if (c.split == 0) {
-      check(c.write_interval, true);
-      if (write) check(c.read_interval, false);
+      // What a kernel that runs reads or writes by atomics or as volatile is a flag.
+      if (!(meanwhile && c.write_atomic)) check(c.write_interval, true);
+      if (write && !(meanwhile && c.read_atomic)) check(c.read_interval, false);
     }
     c.split = 0;
     (write ? c.write_interval : c.read_interval) = now;
     if (write) {
       c.writer = 0;
-      c.write_atomic = false;
+      c.write_atomic = c.write_fenced = meanwhile;
     } else {
       c.reader = simt::Cell::kGrid;
-      c.read_atomic = false;
+      c.read_atomic = meanwhile;
     }
   }
-  remember(now, now + 1, std::string(write ? "the copy or fill" : "the copy") + at_line(running_work.line));
+  remember(now, now + 1, what);
 }
 
 }  // namespace klab::program

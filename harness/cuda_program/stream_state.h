@@ -25,8 +25,9 @@ class StreamClock {
 /// Records that the host has waited for that work.
 void host_waited_for(const StreamClock& work);
 void host_waited_for_all();
-/// Runs work of a stream. `others`: the streams that the legacy stream waits for, or the legacy stream.
-void run_in(CUstream_st& stream, const std::vector<CUstream_st*>& others, const Work& work);
+/// Runs work of a stream. `others`: the streams that the legacy stream waits for, or the legacy stream. `meanwhile`: it may be done
+/// while a kernel of another stream runs.
+void run_in(CUstream_st& stream, const std::vector<CUstream_st*>& others, const Work& work, bool meanwhile);
 /// Checks a copy between a variable on the device and other memory, and returns its work.
 Work work_of_symbol(void* symbol, size_t symbol_bytes, void* other, size_t bytes, size_t offset,
                     cudaMemcpyKind kind, bool from_symbol);

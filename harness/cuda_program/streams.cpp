@@ -6,9 +6,12 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "harness/cuda_program/children.h"
 #include "harness/cuda_program/stream_state.h"
+#include "harness/cuda_program/unfinished.h"
+#include "harness/simt/background.h"
 #include "harness/simt/memory.h"
 #include "klab_cuda/graph_nodes.h"
 
@@ -72,15 +75,42 @@ void over(CUstream_st* s, uint64_t number, const std::vector<std::pair<CUstream_
   count_busy();
 }
 
-/// The legacy stream and those that are not marked non-blocking wait for each other.
-void run_in_stream(CUstream_st& s, const Work& work) {
+/// Returns the streams whose work comes before the next work of this one in any case: the legacy stream and those that are not marked
+/// non-blocking wait for each other.
+std::vector<CUstream_st*> ordered_with(const CUstream_st& s) {
   std::vector<CUstream_st*> others;
   if (&s == &legacy())
     std::ranges::copy_if(streams(), std::back_inserter(others),
                          [](const CUstream_st* o) { return (o->flags & cudaStreamNonBlocking) == 0; });
   else if ((s.flags & cudaStreamNonBlocking) == 0)
     others.push_back(&legacy());
-  run_in(s, others, work);
+  return others;
+}
+
+void run_in_stream(CUstream_st& s, const Work& work, bool meanwhile) {
+  run_in(s, ordered_with(s), work, meanwhile);
+}
+
+/// Returns whether work that the host waits for with the stream is unfinished.
+bool is_unfinished(const CUstream_st& s) {
+  if (!has_unfinished()) return false;
+  if (is_unfinished(s.id, s.before)) return true;
+  return &s == &legacy() && std::ranges::any_of(ordered_with(s), [](const CUstream_st* o) {
+    return is_unfinished(o->id, o->before);
+  });
+}
+
+void host_waited_for_event(const CUevent_st& e) {
+  host_waited_for(e.before);
+  over(e.stream, e.number, e.waits);
+  if (e.stream == &legacy())  // work of other streams that preceded it
+    for (CUstream_st* o : streams())
+      if ((o->flags & cudaStreamNonBlocking) == 0) over(o, e.number, {});
+}
+
+/// Gives a launch that waits for something time to see what was written.
+void let_launch_go_on() {
+  if (has_unfinished()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void host_waited_for_stream(const CUstream_st& s) {
@@ -102,7 +132,7 @@ void require_no_capture() {
   require(!any, cudaErrorStreamCaptureUnsupported);
 }
 
-void enqueue(cudaStream_t stream, Work work) {
+void enqueue(cudaStream_t stream, Work work, bool meanwhile) {
   CUstream_st& s = stream_of(stream);
   if (&s == &legacy() && std::ranges::any_of(streams(), [](const CUstream_st* o) {
         return o->captured != nullptr && (o->flags & cudaStreamNonBlocking) == 0;
@@ -115,12 +145,16 @@ void enqueue(cudaStream_t stream, Work work) {
     s.captured->nodes.push_back(std::move(node));
     return;
   }
-  run_in_stream(s, work);
+  run_in_stream(s, work, meanwhile);
 }
 
-void run_in_legacy(const Work& work) { run_in_stream(legacy(), work); }
+void run_in_legacy(const Work& work) {
+  if (is_unfinished(legacy())) throw MustWait{};
+  run_in_stream(legacy(), work, true);
+}
 
 void synchronized(cudaStream_t stream, bool all) {
+  if (all ? has_unfinished() : is_unfinished(stream_of(stream))) throw MustWait{};
   if (all) {
     host_waited_for_all();
     busy_list().clear();
@@ -181,12 +215,13 @@ using namespace klab::program;
 
 extern "C" {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
-  return api([&] {
+  return api_without_wait([&] {
     require(stream != nullptr && flags <= 1);
     *stream = new CUstream_st;
     (*stream)->flags = flags;
     (*stream)->priority = std::clamp(priority, -5, 0);
     streams().insert(*stream);
+    klab::simt::copies_may_write = true;
   });
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
@@ -216,7 +251,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   refuse_in_kernel("cudaStreamSynchronize");
-  return api([&] {
+  return api_without_wait([&] {
     CUstream_st& s = stream_of(stream);
     if (s.captured != nullptr) {
       s.spoiled = true;
@@ -225,9 +260,17 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     synchronized(stream, false);
   });
 }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  let_launch_go_on();
+  return api_without_wait([&] {
+    const CUstream_st& s = stream_of(stream);
+    require(s.captured == nullptr, cudaErrorStreamCaptureUnsupported);
+    require(!is_unfinished(s), cudaErrorNotReady);
+    synchronized(stream, false);
+  });
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return api([&] {
+  return api_without_wait([&] {
     CUstream_st& s = stream_of(stream);
     CUevent_st& e = event_of(event);
     if (e.captured != nullptr) {
@@ -242,19 +285,25 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   });
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
-  return api([&] {
-    enqueue(stream, [=] {
-      over(&stream_of(stream), ~uint64_t(0), {});
-      call(stream, cudaSuccess, data);
-    });
+  return api_without_wait([&] {
+    enqueue(
+        stream,
+        [=] {
+          over(&stream_of(stream), ~uint64_t(0), {});
+          call(stream, cudaSuccess, data);
+        },
+        true);
   });
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
-  return api([&] {
-    enqueue(stream, [=] {
-      over(&stream_of(stream), ~uint64_t(0), {});
-      call(data);
-    });
+  return api_without_wait([&] {
+    enqueue(
+        stream,
+        [=] {
+          over(&stream_of(stream), ~uint64_t(0), {});
+          call(data);
+        },
+        true);
   });
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* p, size_t, unsigned) {
@@ -318,7 +367,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  return api([&] {
+  return api_without_wait([&] {
     require(event != nullptr);
     *event = new CUevent_st;
     (*event)->flags = flags;
@@ -333,7 +382,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   });
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return api([&] {
+  return api_without_wait([&] {
     CUevent_st& e = event_of(event);
     CUstream_st& s = stream_of(stream);
     e.captured = s.captured;
@@ -355,18 +404,24 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return api([&] {
+  return api_without_wait([&] {
     const CUevent_st& e = event_of(event);
     require(e.captured == nullptr, cudaErrorStreamCaptureUnsupported);
     if (!e.recorded) return;
-    host_waited_for(e.before);
-    over(e.stream, e.number, e.waits);
-    if (e.stream == &legacy())  // work of other streams that preceded it
-      for (CUstream_st* o : streams())
-        if ((o->flags & cudaStreamNonBlocking) == 0) over(o, e.number, {});
+    if (is_unfinished(0, e.before)) throw MustWait{};
+    host_waited_for_event(e);
   });
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  let_launch_go_on();
+  return api_without_wait([&] {
+    const CUevent_st& e = event_of(event);
+    require(e.captured == nullptr, cudaErrorStreamCaptureUnsupported);
+    if (!e.recorded) return;
+    require(!is_unfinished(0, e.before), cudaErrorNotReady);
+    host_waited_for_event(e);
+  });
+}
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t from, cudaEvent_t to) {
   return api([&] {
     const CUevent_st &a = event_of(from), &b = event_of(to);

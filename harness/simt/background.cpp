@@ -7,13 +7,16 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
 
 #include "harness/simt/executor.h"
 #include "harness/simt/host_workers.h"
+#include "harness/simt/trace_time.h"
 
 namespace klab::simt {
 
 bool (*host_shares_memory)() = nullptr;
+std::atomic<bool> copies_may_write{false};
 
 namespace {
 
@@ -59,9 +62,10 @@ bool Background::run(int threads) {
   return true;
 }
 
-void Background::finish() {
+void Background::finish(const Standstill& otherwise) {
   constexpr uint64_t kPatience = 4;  // waits, each longer than a thread of the host needs to begin
   const uint64_t before = waits_;
+  standstill_ = otherwise;
   while (!host_workers_ended(20))
     if (waits_ - before >= kPatience && !has_other_threads()) alone_ = true;
   check();
@@ -95,10 +99,22 @@ uint64_t run_in_background(const Launch& launch, const std::string& kernel, Sess
   return blocks;
 }
 
-void wait_for_background() {
-  const std::unique_ptr<Background> one(left_by_host.exchange(nullptr));
-  if (one != nullptr) one->finish();
+void wait_for_background(const Standstill& otherwise) {
+  static std::recursive_mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  Background* const one = left_by_host;
+  if (one == nullptr) return;
+  const struct Over {
+    ~Over() {
+      const std::unique_ptr<Background> ended(left_by_host.exchange(nullptr));
+      nothing_meanwhile();
+    }
+  } over;
+  one->finish(otherwise);
 }
+
+bool launch_is_left() { return left_by_host != nullptr; }
+bool left_launch_has_ended() { return launch_is_left() && host_workers_ended(0); }
 
 bool background_waits_for(const void* word) {
   const Background* const one = left_by_host;

@@ -14,6 +14,14 @@ namespace klab::simt {
 
 /// In programs: returns whether host code may write memory that kernels read while they run. nullptr: it may not.
 extern bool (*host_shares_memory)();
+/// In programs: copies in other streams may write device memory while a kernel runs.
+extern std::atomic<bool> copies_may_write;
+
+/// Why nothing can write the word that a launch waits for, once the host waits for the launch.
+struct Standstill {
+  bool on_gpu = false;  // a GPU would not get on either
+  std::string why;
+};
 
 class Background {
  public:
@@ -21,7 +29,9 @@ class Background {
   /// Runs the launch. Returns true when it has ended, false if it waits for host code.
   bool run(int threads);
   /// Waits for its end, and throws its error. Lets its threads give up if nothing is left that could write what they wait for.
-  void finish();
+  void finish(const Standstill& otherwise);
+  /// Valid once wait_for_host() has returned false.
+  const Standstill& standstill() const { return standstill_; }
   /// Called by the thread that runs a block which does nothing but read this word. Returns false if nothing can write it.
   bool wait_for_host(const void* word);
   bool waits_for(const void* p) const { return p == word_.load(); }
@@ -36,6 +46,7 @@ class Background {
   std::function<void()> work_;
   std::atomic<const void*> word_{nullptr};  // the last one
   std::atomic<uint64_t> waits_{0};
+  Standstill standstill_;  // set before alone_
   std::atomic<bool> alone_{false};
 };
 
@@ -43,7 +54,11 @@ class Background {
 uint64_t run_in_background(const Launch& launch, const std::string& kernel, Session& session,
                            Profile* profile, int threads);
 /// Waits for the launch that host code has left, if there is one. Throws simt::Error if it failed.
-void wait_for_background();
+void wait_for_background(const Standstill& otherwise = {});
+/// Returns whether host code has left a launch and has not waited for it since.
+bool launch_is_left();
+/// Returns whether it has ended.
+bool left_launch_has_ended();
 /// Returns whether that launch waits for the word.
 bool background_waits_for(const void* word);
 

@@ -162,8 +162,8 @@ bool BlockRunner::all_wait() const {
 
 bool BlockRunner::waits_for_host(const Lane& l) const {
   if (const Allocation* a = global_at(l.spin_at); a != nullptr)
-    return a->home == Home::managed || a->home == Home::pinned;
-  return !is_shared(l.spin_at, 1);  // a __managed__ variable
+    return a->home == Home::managed || a->home == Home::pinned || copies_may_write;
+  return !is_shared(l.spin_at, 1);  // a __managed__ variable, or one that a copy may write
 }
 
 bool BlockRunner::host_went_on() {
@@ -189,34 +189,34 @@ void BlockRunner::spins_for_ever() {
   }
   const SourceLine at = source_of(one->spin_place);
   const Allocation* a = global_at(one->spin_at);
-  const bool for_host = waits_for_host(*one);
+  const bool of_host =
+      a != nullptr ? a->home == Home::managed || a->home == Home::pinned : waits_for_host(*one);
+  const bool several = uint64_t(grid_dim[0]) * grid_dim[1] * grid_dim[2] > 1;
   const std::string word =
       a != nullptr ? a->name + ", byte " + std::to_string(static_cast<const char*>(one->spin_at) - a->begin)
-      : for_host   ? "a __managed__ variable"
+      : of_host    ? "a variable of the device"
                    : "a word of shared memory";
-  if (for_host && cannot_run != nullptr) {
-    const bool several = uint64_t(grid_dim[0]) * grid_dim[1] * grid_dim[2] > 1;
-    cannot_run(
-        placed({.kind = Kind::never_ends,
-                .file = at.file,
-                .line = at.line,
-                .text = "this thread waits for " + word + ", which host code can write" +
-                        (several ? "; later blocks, which could, begin when this one has ended" : "") +
-                        ". Host code waits for the launch, though, or for a call of the runtime, and has "
-                        "no other thread: a program whose kernel waits for more needs a GPU"},
-               one));
+  const Standstill none, *const left = grid != nullptr && grid->background != nullptr && waits_for_host(*one)
+                                           ? &grid->background->standstill()
+                                           : &none;
+  Finding f{.kind = Kind::never_ends, .file = at.file, .line = at.line};
+  if (!left->why.empty() && left->on_gpu && !several) {
+    f.text = "this thread waits for " + word + ", which nothing is left to write. " + left->why +
+             ". On a GPU neither gets on";
+    abandon(std::move(f), one);
   }
-  abandon(
-      {.kind = Kind::never_ends,
-       .file = at.file,
-       .line = at.line,
-       .text = "this thread reads " + word +
-               " over and over, and all others of the block wait; earlier blocks have ended, and later "
-               "ones have not started. Blocks run in any order: one that waits for others should draw its "
-               "number from a counter (atomicAdd) when it begins, and wait for lower numbers" +
-               (a != nullptr ? ". A copy in another stream cannot write the word while the launch runs here"
-                             : "")},
-      one);
+  if (cannot_run != nullptr && (of_host || (!left->why.empty() && !left->on_gpu && !several))) {
+    f.text = "this thread waits for " + word + (of_host ? ", which host code can write" : "") +
+             (several && of_host ? "; later blocks, which could, begin when this one has ended" : "") + ". " +
+             (left->why.empty() ? "Host code waits for the launch, though" : left->why) +
+             ": a program whose kernel waits for more needs a GPU";
+    cannot_run(placed(std::move(f), one));
+  }
+  f.text = "this thread reads " + word +
+           " over and over, and all others of the block wait; earlier blocks have ended, and later "
+           "ones have not started. Blocks run in any order: one that waits for others should draw its "
+           "number from a counter (atomicAdd) when it begins, and wait for lower numbers";
+  abandon(std::move(f), one);
 }
 
 void BlockRunner::stuck() {

@@ -216,10 +216,10 @@ void launch(const Launch& l) {
   }
   std::vector<Site> before;
   if (profile != nullptr && session.options().share < 1) before = profile->sites();
-  const bool may_wait_for_host = host_shares_memory != nullptr && profile != nullptr && !l.cooperative &&
+  const bool others_may_write = copies_may_write || (host_shares_memory != nullptr && host_shares_memory());
+  const bool may_wait_for_host = others_may_write && profile != nullptr && !l.cooperative &&
                                  session.options().share >= 1 && session.options().work_limit == 0 &&
-                                 running == nullptr && Recording::current() == nullptr &&
-                                 host_shares_memory();
+                                 running == nullptr && Recording::current() == nullptr;
   const uint64_t watched =
       clusters != nullptr ? run_clusters(l, kernel, session, profile, *clusters->size)
       : may_wait_for_host ? run_in_background(l, kernel, session, profile, threads_for(l, session.options()))

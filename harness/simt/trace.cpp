@@ -118,6 +118,7 @@ void Trace::function_left() {
 
 void Trace::atomic_at(const void* p, uint8_t how, bool acquires) {
   const bool writes = (how & kWrite) != 0, reads = !writes || (how & kAtomic) != 0;
+  if (reads && last_meanwhile() != 0) sees_meanwhile(acquires);
   order_warps(p, reads, writes, acquires);
   const bool shared = shared_.holds(static_cast<const char*>(p));
   if (shared && cluster_ == nullptr) return;  // it is not visible to other blocks
@@ -159,8 +160,7 @@ namespace {
 /// Returns whether a word that is read over and over has its last value still.
 bool is_unchanged(Lane& lane, const char* p, size_t bytes) {
   uint64_t now = 0;
-  if (!is_device(p)) return false;  // legal, but not known yet
-  const Allocation* a = owner_of(p);
+  const Allocation* a = is_device(p) ? owner_of(p) : device_variable_at(p);  // legal, but not known yet
   if (a == nullptr || !a->live || p < a->begin || p + bytes > a->begin + a->bytes) return false;
   std::memcpy(&now, p, std::min(bytes, sizeof now));
   return std::exchange(lane.spin_value, now) == now;
@@ -283,7 +283,7 @@ void Trace::check_fully(const void* p, size_t bytes, uint8_t how, const void* pc
     unsettled_ = !contained_.empty() || bad_index_.lane != nullptr;
   }
   if ((how & kVolatile) != 0 && (how & kWrite) == 0)
-    lane.polled(p, pc, is_unchanged(lane, c, bytes));
+    lane.polled(p, pc, !shared_.holds(c) && is_unchanged(lane, c, bytes));
   else if ((how & kAtomic) == 0)
     lane.spins = 0;
   step(pc);

@@ -283,6 +283,14 @@ void TraceFind::race(const Cell& c, bool with_writer, const char* p, unsigned by
              in_streams->at + " behind it (cudaStreamWaitEvent, cudaStreamSynchronize)";
     place(f, place_of(site));
     f = executor_->placed(std::move(f));
+  } else if (const EarlierWork* copy = meanwhile_at(interval); copy != nullptr) {
+    f.kind = Kind::not_synchronized;
+    f.text = did((how & kWrite) != 0, (how & kAtomic) != 0) + what + ", which " + copy->what +
+             (with_writer ? " has written" : " has read") + " in another stream while this launch runs; " +
+             (lacks_fence ? "no fence (__threadfence) lies between the flag that tells so and this access"
+                          : "no flag that the thread has read (volatile or atomic) orders the two");
+    place(f, place_of(site));
+    f = executor_->placed(std::move(f));
   } else if (comes_behind_me(interval)) {
     // That block ran ahead. Report the race as if that block had come after this one.
     if (thread == Cell::kGrid) thread = c.read_sync;

@@ -36,6 +36,7 @@ void TraceOrder::block_begins() {
   TraceTime::block_begins();
   clocks_.assign(executor_->warps(), WarpClock{});
   acquired_.clear();
+  meanwhile_seen_ = 0;
   all_behind_flags();
   fences_ = fences_before_ = {};
   async_.turn_off();
@@ -95,6 +96,8 @@ void TraceOrder::fence(bool whole_device) {
 
 bool TraceOrder::ordered(uint32_t interval, uint16_t who, uint16_t sync) const {
   if (interval < launch_first_) return unordered_at(interval) == nullptr;
+  if (meanwhile_at(interval) != nullptr)
+    return interval <= (unfenced_now_ != nullptr ? unfenced_now_->meanwhile : meanwhile_seen_);
   if (const int rank = rank_of(interval); rank >= 0) {
     if (who == AsyncOrder::kSeveral) return readers_are_over(interval, sync);
     if (unsigned(rank) != rank_)
@@ -165,8 +168,16 @@ void TraceOrder::sees_flag(bool acquires) {
   if (unfenced_.size() < executor_->threads()) unfenced_.resize(executor_->threads());
   Unfenced& mine = unfenced_[me.thread];
   if (mine.on) return;
-  mine = {true, acquired_, warp_releases_in_ == interval_ ? warp_acquired_[me.warp] : ThreadClocks()};
+  mine = {true, acquired_, warp_releases_in_ == interval_ ? warp_acquired_[me.warp] : ThreadClocks(),
+          meanwhile_seen_};
   ++unfenced_count_;
+}
+
+void TraceOrder::sees_meanwhile(bool acquires) {
+  const uint32_t last = last_meanwhile();
+  if (last <= meanwhile_seen_) return;
+  sees_flag(acquires);
+  meanwhile_seen_ = last;
 }
 
 void TraceOrder::order_warps(const void* p, bool reads, bool writes, bool acquires) {

@@ -66,6 +66,8 @@ class TraceOrder : public TraceTime {
   /// Handles the order that an atomic or a flag creates between blocks: it releases what its block has fenced, and acquires what
   /// others have released. `address` is the same for all blocks.
   void order_blocks(uintptr_t address, bool reads, bool writes, bool acquires);
+  /// The running thread reads a flag: it may say that copies in other streams, made while the launch runs, are over.
+  void sees_meanwhile(bool acquires);
   void all_behind_flags() {
     unfenced_.clear();
     unfenced_count_ = 0;
@@ -83,12 +85,14 @@ class TraceOrder : public TraceTime {
   std::vector<WarpClock> clocks_;
   std::vector<uint32_t> acquired_;  // Releases::One::until, of all blocks
   AsyncOrder async_;
+  uint32_t meanwhile_seen_ = 0;  // work done while the launch runs up to this interval is over for the block
 
   /// What a thread had acquired before it saw a flag, with no fence since.
   struct Unfenced {
     bool on = false;
     std::vector<uint32_t> acquired;  // acquired_
     ThreadClocks of_warps;           // warp_acquired_
+    uint32_t meanwhile = 0;          // meanwhile_seen_
   };
   std::vector<Unfenced> unfenced_;  // by thread
   size_t unfenced_count_ = 0;

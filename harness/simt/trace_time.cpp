@@ -1,6 +1,8 @@
 #include "harness/simt/trace_time.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 
 #include "harness/simt/cluster.h"
 #include "harness/simt/trace.h"
@@ -14,6 +16,36 @@ std::atomic<uint32_t> last_interval{1};
 
 const InStreams* in_streams = nullptr;
 std::atomic<bool> launch_before_was_waited_for{false};
+
+namespace {
+std::mutex meanwhile_mutex;
+std::deque<EarlierWork>& meanwhile() {  // by their intervals
+  static auto& list = *new std::deque<EarlierWork>;
+  return list;
+}
+std::atomic<uint32_t> meanwhile_last{0};
+}  // namespace
+
+void done_meanwhile(EarlierWork work) {
+  const std::lock_guard lock(meanwhile_mutex);
+  const uint32_t last = work.end - 1;
+  meanwhile().push_back(std::move(work));
+  meanwhile_last = last;
+}
+void nothing_meanwhile() {
+  const std::lock_guard lock(meanwhile_mutex);
+  meanwhile().clear();
+  meanwhile_last = 0;
+}
+uint32_t last_meanwhile() { return meanwhile_last; }
+
+const EarlierWork* TraceTime::meanwhile_at(uint32_t interval) {
+  if (interval > meanwhile_last) return nullptr;
+  const std::lock_guard lock(meanwhile_mutex);
+  const auto at = std::ranges::find_if(
+      meanwhile(), [=](const EarlierWork& w) { return interval >= w.first && interval < w.end; });
+  return at == meanwhile().end() ? nullptr : &*at;
+}
 
 uint32_t TraceTime::new_intervals(uint32_t count) { return last_interval.fetch_add(count) + 1; }
 

@@ -28,6 +28,11 @@ struct InStreams {
   std::string at;                      // " at line 9"
 };
 extern const InStreams* in_streams;
+/// A copy or fill that another stream has made while the launch runs, which waits for it or for something else.
+void done_meanwhile(EarlierWork work);
+void nothing_meanwhile();
+/// Returns the last interval of such work; 0 if there is none.
+uint32_t last_meanwhile();
 /// A thread of the running launch has executed griddepcontrol.wait.
 extern std::atomic<bool> launch_before_was_waited_for;
 
@@ -62,6 +67,8 @@ class TraceTime {
   /// Returns the work of another stream that an interval of an earlier launch belongs to, if nothing orders this launch
   /// behind it.
   const EarlierWork* unordered_at(uint32_t interval) const;
+  /// Returns the work done while the launch runs that an interval belongs to.
+  static const EarlierWork* meanwhile_at(uint32_t interval);
   void launch_is_behind(uint32_t interval);
   bool has_waited_for_launch() const;
 

@@ -1,4 +1,4 @@
-// refused: a program whose kernel waits for more needs a GPU
+// wrong: On a GPU neither gets on
 // Host code waits for the kernel before it opens the gate: neither gets on.
 #include <cstdio>
 __global__ void after_gate(const volatile int* gate, int* answer) {
