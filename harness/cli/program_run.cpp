@@ -209,6 +209,7 @@ void read_report(ProgramRun& run, const fs::path& file) {
   run.kernel_seconds = j.at("kernel_seconds");
   run.launched = j.at("launched");
   run.share = j.at("share");
+  run.thinned_after = j.at("thinned_after");
   run.counted.seed = j.at("seed");
   run.counted.copied = j.at("copied_bytes");
   for (const Json& l : j.at("launches")) run.counted.launches.push_back(launch_of(l));
@@ -315,6 +316,7 @@ ProgramRun run_program(const ProgramOptions& o, bool quiet) {
                                           fmt::format("KLAB_PROGRAM_STOP_AT_FIRST={}", int(o.stop_at_first)),
                                           std::string("KLAB_GPU=") + simt::named_gpu().short_name,
                                           "KLAB_PROGRAM_FINDINGS=ignore"};
+  if (o.limit >= 0) environment.push_back(fmt::format("KLAB_PROGRAM_LIMIT={}", o.limit));
   if (o.threads > 0) environment.push_back(fmt::format("KLAB_PROGRAM_THREADS={}", o.threads));
   if (machine.why.empty()) environment.push_back("KLAB_PROGRAM_COMPILED=" + code.string());
   std::vector<char*> argv, envp;

@@ -21,6 +21,7 @@ struct ProgramOptions {
   std::vector<std::string> compiler;   // further options for klab-nvcc
   std::vector<std::string> arguments;  // of the program
   double share = 1;                    // fraction of a grid's blocks that is watched
+  double limit = -1;                   // seconds from which on fewer are watched; 0: never; -1: 60
   bool compiled = true;                // also compile with nvcc, if installed, and count by its code
   bool stop_at_first = false;          // an access out of bounds ends its launch with cudaErrorIllegalAddress
   uint64_t seed = 1;
@@ -37,7 +38,9 @@ struct ProgramRun {
   double seconds = 0;         // wall time of the whole run
   double kernel_seconds = 0;  // of launches
   int64_t launched = 0;
-  double share = 1;
+  double share = 1;  // of all blocks that was watched
+  double thinned_after =
+      0;  // seconds from which on fewer blocks were watched; 0: all were, or the share was given
   std::vector<LocalMemory> local;  // of the kernels, as nvcc compiled them
   std::vector<UnitInstruction> units;
   bool reported = false;  // it ended normally enough to write a report

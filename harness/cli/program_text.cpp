@@ -31,7 +31,13 @@ std::string end_text(const ProgramRun& run) {
 std::string summary(const ProgramRun& run) {
   std::string text = fmt::format("{}; {:.1f} s; {} launches; seed {}; within the limits of {}", end_text(run),
                                  run.seconds, run.launched, run.counted.seed, simt::named_gpu().name);
-  if (run.share < 1)
+  if (run.thinned_after > 0)
+    text += fmt::format(
+        "; from second {:.0f} on (--limit) a share of the blocks of each launch was watched, {:.3g}% of all, "
+        "counts scaled to "
+        "all; errors in the other blocks alone were not found",
+        run.thinned_after, 100 * run.share);
+  else if (run.share < 1)
     text +=
         fmt::format("; {:.3g}% of the blocks of each grid watched, counts scaled to all", 100 * run.share);
   return text;
@@ -79,6 +85,7 @@ nlohmann::ordered_json program_json(const ProgramRun& run) {
                               {"launched", run.launched},
                               {"accesses", run.accesses()},
                               {"share_watched", run.share},
+                              {"thinned_after", run.thinned_after},
                               {"seed", run.counted.seed},
                               {"gpu", simt::named_gpu().name},
                               {"moved_bytes", run.counted.moved},

@@ -15,6 +15,7 @@
 #include "harness/simt/memory.h"
 #include "harness/simt/modules.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unwatched.h"
 
 namespace {
 
@@ -25,7 +26,10 @@ bool in_kernel() { return klab::simt::running != nullptr && klab::simt::running-
 void touch(const void* p, size_t bytes, bool write, const void* pc, uintptr_t alignment) {
   if (in_kernel()) {
     klab::simt::Trace* trace = klab::simt::running->trace;
-    if (trace == nullptr) return;
+    if (trace == nullptr) {
+      if (write) klab::simt::written_unwatched(p, bytes);
+      return;
+    }
     size_t piece = 8;
     while (piece > 1 && alignment % piece != 0) piece /= 2;
     for (size_t at = 0; at < bytes; at += piece) {

@@ -5,6 +5,8 @@
 
 namespace klab::program {
 
+/// Returns the seconds from which on a share of the blocks is watched; 0: all are, or the share was given.
+double thinned_after();
 /// Adds findings for device memory that was not freed. They alone do not fail a program.
 void add_leaks();
 /// Returns whether there are findings other than leaks.

@@ -47,6 +47,8 @@ struct State {
   };
   std::vector<Unasked> unasked;
   double kernel_seconds = 0;
+  // blocks of watched launches, and those of them that were watched
+  double blocks = 0, watched_blocks = 0;
   // calls of libraries on the host, and the bytes that they read and wrote
   struct LibraryCalls {
     int64_t count = 0;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "harness/cuda_program/report.h"
 #include "harness/cuda_program/state.h"
@@ -23,6 +24,7 @@
 #include "harness/simt/grid_run.h"
 #include "harness/simt/host_workers.h"
 #include "harness/simt/unset.h"
+#include "harness/simt/unwatched.h"
 
 extern "C" const char klab_runtime_of_programs = 1;
 
@@ -193,42 +195,74 @@ void host_touched(const void* p, size_t bytes, simt::HostAccess how, const void*
   inside = false;
 }
 
-/// Reports early that a launch takes long.
+const auto began_at = std::chrono::steady_clock::now();
+std::atomic<double> thinned_at{0};
+
+/// Returns the share of the blocks to watch. Long programs get through: past the limit it is a tenth, past ten times the limit a
+/// hundredth.
+double share_by_time() {
+  static const double limit = number_from("KLAB_PROGRAM_LIMIT", 60);
+  static std::atomic<double> share{1};
+  if (limit <= 0) return 1;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_at).count();
+  const double now = seconds < limit ? 1 : seconds < 10 * limit ? 0.1 : 0.01;
+  if (share.exchange(now) > now && getpid() == began) {
+    if (thinned_at == 0) thinned_at = seconds;
+    std::fprintf(stderr,
+                 "klab: watched for %.0f s (--limit); from here on %.0f%% of the blocks of each launch are "
+                 "watched, the first "
+                 "always: errors in the others alone are not found, and counts are scaled. --blocks 100%% "
+                 "watches all\n",
+                 seconds, 100 * now);
+  }
+  return now;
+}
+
+void count_blocks(uint64_t watched, uint64_t blocks) {
+  state().watched_blocks += double(watched);
+  state().blocks += double(blocks);
+}
+
+/// Reports early that a launch takes long, and on a terminal how far the program is.
 void on_block(uint64_t done, uint64_t blocks, const std::string& kernel) {
   using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [now = Clock::now()](Clock::time_point t) {
+    return std::chrono::duration<double>(now - t).count();
+  };
   // State of one launch at a time, whichever thread runs the block.
-  static Clock::time_point begin;
-  static bool told = false;
-  static double shown = 0;
+  static Clock::time_point begin, shown_at;
+  static bool told = false, shown = false;
   static const char* const term = std::getenv("TERM");
-  static const bool terminal =
-      isatty(STDERR_FILENO) != 0 && term != nullptr && std::strcmp(term, "dumb") != 0;
+  static const bool terminal = isatty(STDERR_FILENO) != 0 && term != nullptr &&
+                               std::strcmp(term, "dumb") != 0 &&
+                               std::getenv("KLAB_PROGRAM_REPORT") != nullptr;
   if (done == 1) {
     begin = Clock::now();
     told = false;
-    shown = 0;
+  } else if ((done & 15) != 0 && blocks > 256) {
     return;
   }
-  if ((done & 15) != 0 && blocks > 256) return;
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (seconds < 2) return;
-  const double left = seconds / double(done) * double(blocks - done);
-  if (!told && left > 300) {
+  const double seconds = seconds_since(begin), left = seconds / double(done) * double(blocks - done);
+  const bool takes_long = seconds >= 2;
+  if (!told && takes_long && left > 300) {
     told = true;
     std::fprintf(
         stderr,
         "klab: this launch of %s will take about %.0f min here (%llu of %llu blocks in %.0f s); --blocks N%% "
-        "watches a share of the blocks, a smaller problem needs less\n",
+        "watches a smaller share of the blocks, a smaller problem needs less\n",
         kernel.c_str(), left / 60, static_cast<unsigned long long>(done),
         static_cast<unsigned long long>(blocks), seconds);
   }
-  if (terminal && seconds - shown > 0.5 && std::getenv("KLAB_PROGRAM_REPORT") != nullptr) {
-    shown = seconds;
-    std::fprintf(stderr, "\rklab: %s, block %llu of %llu, about %.0f s left   %s", kernel.c_str(),
-                 static_cast<unsigned long long>(done), static_cast<unsigned long long>(blocks), left,
-                 done == blocks ? "\r\033[K" : "");
+  if (!terminal) return;
+  if (seconds_since(began_at) > 2 && seconds_since(shown_at) > 0.5) {
+    shown = true;
+    shown_at = Clock::now();
+    std::fprintf(stderr, "\r\033[Kklab: launch %lld, %s, block %llu of %llu",
+                 static_cast<long long>(state().launches), kernel.c_str(),
+                 static_cast<unsigned long long>(done), static_cast<unsigned long long>(blocks));
+    if (takes_long) std::fprintf(stderr, ", about %.0f s left", left);
   }
-  if (terminal && done == blocks && shown > 0) std::fprintf(stderr, "\r\033[K");
+  if (done == blocks && std::exchange(shown, false)) std::fprintf(stderr, "\r\033[K");
 }
 
 __attribute__((constructor)) void begin() {
@@ -236,6 +270,8 @@ __attribute__((constructor)) void begin() {
   on_exit(at_exit, nullptr);
   simt::host_touch = host_touched;
   simt::block_done = on_block;
+  simt::share_of_blocks = share_by_time;
+  simt::launch_was_watched = count_blocks;
   simt::cannot_run = end_unrunnable;
   stack_t stack{};
   stack.ss_sp = signal_stack;
@@ -264,6 +300,8 @@ const simt::CompiledCode* machine_code() {
 }
 
 }  // namespace
+
+double thinned_after() { return thinned_at; }
 
 State& state() {
   static State& one = *[] {

@@ -10,6 +10,7 @@
 #include "harness/simt/modules.h"
 #include "harness/simt/peer_barrier.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unwatched.h"
 
 namespace klab::simt {
 namespace {
@@ -21,7 +22,11 @@ void engine(const CopyInFlight& c, bool write) {
   Trace* const trace = running->trace;
   if (c.reduces)
     for (const BoxRow& row : c.rows) running->in_turn(row.inside);
-  if (trace == nullptr) return;
+  if (trace == nullptr) {
+    for (const BoxRow& row : c.rows)
+      if (write && row.bytes > 0) written_unwatched(row.inside, row.bytes);
+    return;
+  }
   int64_t bytes = 0, sectors = 0;
   for (const BoxRow& row : c.rows) {
     if (row.bytes == 0) continue;

@@ -11,6 +11,7 @@
 #include "harness/simt/modules.h"
 #include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unwatched.h"
 
 namespace klab::simt {
 
@@ -70,7 +71,7 @@ void Executor::run_alone(Session& session, Trace* with) {
     return;
   }
   for (uint64_t n = 0; n < blocks; ++n) {
-    const bool watch = is_watched(n, options_.share);
+    const bool watch = is_watched(n, share_now(options_));
     trace = watch ? with : nullptr;
     watched_ += watch;
     take_block(order[n]);

@@ -9,6 +9,7 @@
 #include "harness/simt/executor.h"
 #include "harness/simt/program_symbols.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unwatched.h"
 
 namespace klab::simt {
 namespace {
@@ -113,7 +114,8 @@ bool GridRun::take(Turn& turn, size_t edges_known) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (next_ >= order.size() || is_over(next_)) return false;
-    turn.watched = traced && is_watched(next_, session.options().share);
+    turn.watched = traced && is_watched(next_, background != nullptr ? session.options().share
+                                                                     : share_now(session.options()));
     if (may_begin(turn.watched)) break;
     ++sleepers_;
     moved_.wait(lock);
@@ -131,7 +133,7 @@ bool GridRun::take_cluster(std::vector<Turn>& turns, size_t edges_known) {
   const std::lock_guard lock(mutex_);
   if (next_ >= order.size() || is_over(next_)) return false;
   const uint64_t blocks = order.cluster_blocks();
-  Turn one{.watched = traced && is_watched(next_ / blocks, session.options().share)};
+  Turn one{.watched = traced && is_watched(next_ / blocks, share_now(session.options()))};
   if (one.watched && KnownFlow::begins_wave(watched_taken_ / blocks)) flow_.begin_wave();
   one.edges = flow_.known();
   one.news.assign(flow_.edges().begin() + std::ptrdiff_t(std::min(edges_known, one.edges)),

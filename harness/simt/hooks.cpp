@@ -8,6 +8,7 @@
 #include "harness/simt/host_threads.h"
 #include "harness/simt/memory.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unwatched.h"
 
 namespace {
 
@@ -40,7 +41,10 @@ inline void seen(const void* p, size_t bytes, uint8_t how, const void* pc, int o
   const bool flag = (how & (kAtomic | kVolatile)) != 0;
   if (flag) running->in_turn(p);
   Trace* const trace = running->trace;
-  if (trace == nullptr) return;
+  if (trace == nullptr) {
+    if ((how & kWrite) != 0) written_unwatched(p, bytes);
+    return;
+  }
   order &= 0xFF;  // above lie flags of the compiler
   if (flag && (how & kWrite) != 0 && releases(order)) trace->fence(true);
   trace->access(p, bytes, how, pc);

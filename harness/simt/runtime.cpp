@@ -23,6 +23,7 @@
 #include "harness/simt/modules.h"
 #include "harness/simt/recording.h"
 #include "harness/simt/trace.h"
+#include "harness/simt/unwatched.h"
 #include "harness/simt/vector_atomics.h"
 
 namespace klab::simt {
@@ -215,7 +216,8 @@ void launch(const Launch& l) {
       recording->launch_begins(record);
   }
   std::vector<Site> before;
-  if (profile != nullptr && session.options().share < 1) before = profile->sites();
+  if (profile != nullptr && (session.options().share < 1 || share_of_blocks != nullptr))
+    before = profile->sites();
   const bool others_may_write = copies_may_write || (host_shares_memory != nullptr && host_shares_memory());
   const bool may_wait_for_host = others_may_write && profile != nullptr && !l.cooperative &&
                                  session.options().share >= 1 && session.options().work_limit == 0 &&
@@ -225,10 +227,10 @@ void launch(const Launch& l) {
       : may_wait_for_host ? run_in_background(l, kernel, session, profile, threads_for(l, session.options()))
       : threads_for(l, session.options()) > 1 ? run_concurrently(l, kernel, session, profile)
                                               : run_alone(l, kernel, session, profile);
-  if (profile != nullptr && session.options().share < 1) {
-    const double blocks = double(l.grid[0]) * l.grid[1] * l.grid[2];
-    profile->scale(before, blocks / double(watched));
-  }
+  if (profile == nullptr) return;
+  const uint64_t blocks = uint64_t(l.grid[0]) * l.grid[1] * l.grid[2];
+  if (watched > 0 && watched < blocks) profile->scale(before, double(blocks) / double(watched));
+  if (launch_was_watched != nullptr) launch_was_watched(watched, blocks);
 }
 
 unsigned thread_x() { return running->lane->x; }
@@ -297,7 +299,10 @@ extern "C" clock_t clock() noexcept {
 namespace klab::simt {
 
 void touch_from(const void* p, size_t bytes, bool write, const void* pc) {
-  if (running->trace != nullptr) running->trace->access(p, bytes, write ? kWrite : kRead, pc);
+  if (running->trace != nullptr)
+    running->trace->access(p, bytes, write ? kWrite : kRead, pc);
+  else if (write)
+    written_unwatched(p, bytes);
 }
 
 // Asynchronous copies.
@@ -379,6 +384,8 @@ T update(Atomic asked, T* p, T value, T expected, const void* pc, bool no_denorm
     ex.trace->access(p, sizeof(T),
                      uint8_t(kWrite | kAtomic | (merges ? kMerges : 0) | (decides ? kDecides : 0)), pc);
     ex.trace->atomic_at(p);
+  } else if (how == Atomic::exchange) {
+    written_unwatched(p, sizeof(T));
   }
   const T old = *p;
   T now = combine(how, old, value, expected);

@@ -84,8 +84,7 @@ void TraceCheck::watch(Cell& cell, char* word, unsigned first, unsigned last, ui
                         "copied has not waited for it"};
       place(f, place_of(site));
       executor_->report(std::move(f));
-    } else if ((cell.defined & mask) != mask && (shared || session_->options().share >= 1) &&
-               !is_only_padding(word, uint8_t(mask & ~cell.defined), site) &&
+    } else if ((cell.defined & mask) != mask && !is_only_padding(word, uint8_t(mask & ~cell.defined), site) &&
                !is_behind_text(word + std::countr_zero(unsigned(mask & ~cell.defined)))) {
       Finding f{.kind = Kind::uninitialized};
       if (shared) {

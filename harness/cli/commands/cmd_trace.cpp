@@ -43,7 +43,8 @@ struct Options {
   std::vector<std::string> names;  // a variant, or the files of a program, followed by -- and its arguments
   std::string variant;
   std::vector<std::string> compiler;
-  std::string share = "100%";
+  std::string share;  // of the blocks; empty: all, up to the limit
+  double limit = 0;   // seconds; 0: the program's own
   double seconds = 600;
   int64_t memory = 0;  // MB
   int carveout = 100;
@@ -202,7 +203,9 @@ int trace_program(const Options& o) {
         "--shape, --metrics, --counters, --pictures, --perfetto, --on and --on-gpu are for klab's "
         "variants; " +
         o.names[0] + " is a program");
-  ProgramOptions p{.compiler = o.compiler, .share = share_of(o.share), .seed = settings().seed};
+  ProgramOptions p{.compiler = o.compiler, .seed = settings().seed};
+  if (!o.share.empty()) p.share = share_of(o.share), p.limit = 0;
+  if (o.limit > 0) p.limit = o.limit;
   p.compiled = !o.no_compiled;
   p.stop_at_first = o.stop_at_first;
   p.threads = settings().threads;
@@ -365,7 +368,13 @@ KLAB_COMMAND(
                       "of a program: an option for klab-nvcc, e.g. --compiler=-Iinclude")
            ->take_all()
            ->allow_extra_args(false);
-       app.add_option("--blocks", o->share, "of a program: watch this share of each grid and scale, e.g. 5%");
+       auto* blocks = app.add_option("--blocks", o->share,
+                                     "of a program: watch this share of each grid and scale, e.g. 5%");
+       add_number(
+           app, "--limit", o->limit, range::stage_seconds,
+           "of a program: seconds from which on it watches a tenth of the blocks of each launch, and a "
+           "hundredth from ten times that on (60)")
+           ->excludes(blocks);
        app.add_flag(
            "--stop-at-first", o->stop_at_first,
            "of a program: an access out of bounds ends its launch, and later calls fail as on a GPU");
