@@ -155,7 +155,7 @@ class Rewriter {
     size_t from = i;
     if (s_.is(i - 1, "::")) {
       if (i > 1 && s_[i - 2].word() && !s_.is(i - 2, "std")) return;
-      if (s_.is(i - 2, "std")) from = i - 2;
+      if (s_.is(i - 2, "std")) from = i > 4 && s_.is(i - 3, "::") && s_.is(i - 4, "cuda") ? i - 4 : i - 2;
     } else if (s_.is(i - 1, ".") || s_.is(i - 1, "->")) {
       return;  // a member
     }
