@@ -19,5 +19,16 @@ for option in --recompute '--resident 4' '--precision f16' '--workers 2' '--pref
   # shellcheck disable=SC2086  # an option and its value
   refused 'only --field hash.*voxels' "$klab" train built-in --field voxels $option --steps 1 --out none
 done
+# A preset gives way to the file, to --set and to other options.
+"$klab" train --preset best --set levels=5 built-in --config hash.json --downscale 16 --plan last --threads 2 --steps 2 --no-eval \
+  --out preset >preset.txt 2>&1 || { cat preset.txt; fail "train --preset"; }
+has preset.txt '^preset    best: 300 s, .*steps_per_diagonal=1024'
+for pair in '"levels": 5' '"width": 16' '"steps_per_diagonal": 1024' '"steps": 2,'; do
+  grep -q "$pair" preset/result.json || fail "--preset best with --set, --config and --steps: no $pair in result.json"
+done
+refused_in_a_line '--preset slow: must be one of: fast, standard, best' "$klab" train --preset slow built-in --out none
+refused_in_a_line 'leave out --preset' "$klab" train --resume run --preset fast
+"$klab" train --help >help.txt
+has help.txt 'fast: 12 s'
 [[ ! -e none ]] || fail "a refused command left something behind"
 echo "ok"

@@ -24,6 +24,13 @@ psnr() { grep -m 1 '"psnr"' "$1" | grep -o '[0-9.]*'; }
   fail "--relocate does not run"
 [[ $(grep -m 1 '"gaussians"' relocated.json | grep -o '[0-9]*') == 130 ]] || { cat relocated.json; fail "--relocate does not reach its budget"; }
 
+# A preset gives way to --set, and both to options.
+"${splat[@]}" --preset fast --set most=900 --set sh_degree=2 --steps 1 --json >preset.json || fail "--preset does not run"
+[[ $(grep -m 1 '"gaussians"' preset.json | grep -o '[0-9]*') == 500 ]] || { cat preset.json; fail "--initial does not replace that of a preset"; }
+"$klab" splat built-in --downscale 16 --plan last --preset fast --set initial=300 --steps 1 >preset.txt 2>&1 || { cat preset.txt; fail "--set with --preset"; }
+has preset.txt '^preset    fast: 12 s, initial=10000 most=30000'
+has preset.txt '^start     300 Gaussians'
+
 # By CUDA rungs, on the host executor.
 "$klab" splat built-in --downscale 25 --plan naive --initial 40 --degree 1 --steps 2 --backend simt --out simt.ply >simt.txt 2>&1 ||
   { cat simt.txt; fail "does not run on the executor"; }
@@ -43,6 +50,9 @@ refused 'announces' "${splat[@]}" --start cut.ply
 refused 'no .ply file' "${splat[@]}" --start first.txt
 refused 'nowhere' "${splat[@]}" --out nowhere/at/all.ply
 refused 'number from' "${splat[@]}" --seconds nan
+refused 'must be one of: fast, standard, best' "${splat[@]}" --preset slow
+refused 'most.*from 1 to' "${splat[@]}" --set most=0
+refused '"levels".*--field hash' "${splat[@]}" --set levels=4
 limited() { (ulimit -v 8000000 && "${splat[@]}" --most 100000000); }
 refused 'memory' limited
 # A file that is larger than the memory is refused before it is read. It takes no room on the disk.

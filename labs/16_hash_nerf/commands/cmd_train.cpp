@@ -15,6 +15,7 @@
 #include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/precision.h"
+#include "labs/radiance/run/presets.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/settings_matrix.h"
@@ -30,7 +31,7 @@ struct Values {
   double seconds = 0, more = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure, score;
+  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure, score, preset;
   LossScaleSettings loss_scale;
   std::string scale_text;
   int64_t resident = 0, parts = 1;
@@ -128,6 +129,8 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     throw std::invalid_argument("--resume continues with the run's own batch; leave out --tune");
   if (!v.resume.empty() && given("--out"))
     throw std::invalid_argument("--resume writes into the folder it resumes; leave out --out");
+  if (!v.resume.empty() && given("--preset"))
+    throw std::invalid_argument("--resume continues with the run's own config; leave out --preset");
   for (const auto& [option, value] :
        {std::pair{"--out", v.out}, {"--resume", v.resume}, {"--config", v.config}})
     if (given(option) && value.empty()) throw std::invalid_argument(std::string(option) + " names nothing");
@@ -140,11 +143,19 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     if (given(option) && v.resume.empty()) require_option_of_field(option, run.settings.field);
   if (!v.resume.empty() && !v.set.empty())
     throw std::invalid_argument("--resume continues with the run's own config; leave out --set");
-  if (!v.config.empty() || !v.set.empty()) {
-    const std::string where = v.config.empty() ? "--set" : v.config;
-    const std::string text = v.config.empty() ? "" : read_input(v.config);
-    run.settings =
-        field_settings(run.settings.field, v.set.empty() ? text : with_values(text, where, v.set), where);
+  if (!v.config.empty() || !v.set.empty() || given("--preset")) {
+    const std::string where = v.config.empty() ? "--set" : v.config, &field = run.settings.field;
+    std::string text = v.config.empty() ? "" : read_input(v.config);
+    if (given("--preset")) {
+      const Preset& preset = preset_named(v.preset);
+      text = with_preset(preset, field, run.backend, text, where, v.set);
+      if (!run.seconds && !run.steps) run.seconds = preset.seconds;
+      if (Ranks::here().first())
+        fmt::print(run.json ? stderr : stdout, "{}", preset_text(preset, field, run.backend));
+    } else if (!v.set.empty()) {
+      text = with_values(text, where, v.set);
+    }
+    run.settings = field_settings(field, text, where);
   }
   run.out = v.out;
   run.resume = v.resume;
@@ -223,6 +234,7 @@ std::function<int()> setup_train(CLI::App& app) {
   app.add_option("--config", v->config, "JSON file with numbers of the recipe");
   app.add_option("--set", v->set, "a number of the recipe, as name=value; may be given several times")
       ->allow_extra_args(false);
+  app.add_option("--preset", v->preset, presets_help());
   app.add_flag("--matrix", v->matrix,
                "print all settings: meaning, values, defaults by field; train nothing");
   add_number(app, "--downscale", v->downscale, range::downscale, "shrink the pictures by this factor");

@@ -18,8 +18,11 @@
 #include "harness/report/table.h"
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/default_plans.h"
+#include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/folder.h"
+#include "labs/radiance/run/presets.h"
 #include "labs/radiance/run/reading.h"
+#include "labs/radiance/run/settings_matrix.h"
 #include "labs/radiance/run/stop.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/start_points.h"
@@ -32,8 +35,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Values {
-  std::string scene, out, exported, start, pictures, plan = "best", backend = "cpu";
+  std::string scene, out, exported, start, pictures, plan = "best", backend = "cpu", preset;
+  std::vector<std::string> set;
   SceneOptions reading;
+  GaussianConfig given;  // what options say
+  bool relocate = false;
   SplatOptions splat;
   double seconds = 60, save_every = 60;
   int64_t steps = 0;
@@ -104,6 +110,31 @@ std::optional<GaussianSet> start_of(const Values& v, Scene& scene, std::string& 
   said = fmt::format("{} Gaussians at {} of the scene's {} points", set.n,
                      set.n < int64_t(scene.points.size()) ? "some" : "all", scene.points.size());
   return set;
+}
+
+/// Chooses the settings: those of options, then those of --set, then the preset's, then the recipe's.
+void choose_settings(const CLI::App& app, Values& v) {
+  const auto given = [&](const char* option) { return app.count(option) > 0; };
+  std::string text;
+  if (given("--preset")) {
+    const Preset& preset = preset_named(v.preset);
+    text = with_preset(preset, "gaussians", v.backend, "", "--set", v.set);
+    if (!given("--seconds") && !given("--steps")) v.seconds = preset.seconds;
+    if (!v.json) fmt::print("{}", preset_text(preset, "gaussians", v.backend));
+  } else if (!v.set.empty()) {
+    text = with_values("", "--set", v.set);
+  }
+  GaussianConfig config =
+      text.empty() ? GaussianConfig() : field_settings("gaussians", text, "--set").gaussians;
+  const auto take = [&](const char* option, auto GaussianConfig::*field) {
+    if (given(option)) config.*field = v.given.*field;
+  };
+  take("--initial", &GaussianConfig::initial), take("--most", &GaussianConfig::most);
+  take("--budget", &GaussianConfig::budget), take("--degree", &GaussianConfig::sh_degree);
+  take("--ssim", &GaussianConfig::ssim), take("--background", &GaussianConfig::background);
+  v.splat = splat_options(config);
+  v.splat.initial = config.initial;  // more than --most raise that
+  v.splat.density.relocate = v.relocate;
 }
 
 /// Says which file holds what was learned when a training fails: the Gaussians are in the host's memory, whatever happened to
@@ -252,21 +283,26 @@ std::function<int()> setup(CLI::App& app) {
                  "points: those of the scene (default where it has any); random; or a .ply, .splat, .spz "
                  "or .sog to go on from");
   app.add_option("--pictures", v->pictures, "a folder for the pictures of the test views");
-  add_number(app, "--initial", v->splat.initial, Range{1, 1e7}, "Gaussians at random places (default 20000)");
-  add_number(app, "--most", v->splat.density.most, Range{1, 1e8}, "Gaussians at most (default 100000)");
-  add_number(app, "--budget", v->splat.density.budget, Range{0, 1e8},
+  app.add_option("--preset", v->preset, presets_help("gaussians"));
+  app.add_option("--set", v->set,
+                 "a number of the recipe, as name=value (klab train --matrix lists them); may be given "
+                 "several times")
+      ->allow_extra_args(false);
+  add_number(app, "--initial", v->given.initial, Range{1, 1e7}, "Gaussians at random places (default 20000)");
+  add_number(app, "--most", v->given.most, Range{1, 1e8}, "Gaussians at most (default 100000)");
+  add_number(app, "--budget", v->given.budget, Range{0, 1e8},
              "grow to this number and choose by gradient alone (default: by a threshold)");
   app.add_flag(
-      "--relocate", v->splat.density.relocate,
+      "--relocate", v->relocate,
       "move transparent Gaussians to opaque ones up to --budget (default: --most), with noise, in place "
       "of choosing by gradient");
-  add_number(app, "--degree", v->splat.degree, Range{0, 3}, "of the spherical harmonics (default 2)");
-  add_number(app, "--ssim", v->splat.ssim, Range{0, 1}, "weight of structural similarity (default 0.2)");
+  add_number(app, "--degree", v->given.sh_degree, Range{0, 3}, "of the spherical harmonics (default 2)");
+  add_number(app, "--ssim", v->given.ssim, Range{0, 1}, "weight of structural similarity (default 0.2)");
   add_number(app, "--downscale", v->reading.downscale, range::downscale, "shrink all pictures first");
   add_number(app, "--holdout", v->reading.holdout, range::holdout,
              "in scenes without a test set every N-th view is for testing");
   app.add_option(
-         "--background", v->splat.background,
+         "--background", v->given.background,
          "behind transparent pixels in training: white, black, random, or scene (default: random for the "
          "built-in scene, else white)")
       ->check(CLI::IsMember({"scene", "white", "black", "random"}));
@@ -275,6 +311,7 @@ std::function<int()> setup(CLI::App& app) {
   add_json(app, v->json, {{"splat", ""}}, "print the result as JSON");
   return [v, &app] {
     v->default_plan = app.count("--plan") == 0;
+    choose_settings(app, *v);
     return splat(*v);
   };
 }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "harness/records/input.h"
+#include "labs/radiance/run/presets.h"
 
 namespace klab {
 namespace {
@@ -106,7 +107,7 @@ std::string settings_page() {
     }
     text += "\n";
   }
-  text += options_page(fields);
+  text += presets_page() + options_page(fields);
   return text + "\n## Terms of the loss\n\n" + table_of_terms();
 }
 
