@@ -8,6 +8,7 @@ splat=("$klab" splat built-in --downscale 8 --plan last --initial 500 --degree 1
 
 "${splat[@]}" --steps 40 --out first.ply --pictures views >first.txt 2>&1 || { cat first.txt; fail "does not run"; }
 grep -Eq '^PSNR +[0-9.]+ dB, SSIM' first.txt || { cat first.txt; fail "does not say how good it is"; }
+has first.txt '^memory    at most [0-9.]+ [kMG]B for training 100000 Gaussians of degree 1'
 grep -q '^protocol ' first.txt || fail "does not say its protocol"
 grep -q ply <<<"$(head -c 3 first.ply)" || fail "writes no .ply"
 [[ $(find views -name '*.png' | wc -l) -gt 0 ]] || fail "writes no pictures"

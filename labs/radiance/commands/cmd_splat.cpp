@@ -10,6 +10,7 @@
 #include "harness/cli/command.h"
 #include "harness/cli/json_option.h"
 #include "harness/cli/number_option.h"
+#include "harness/core/bytes.h"
 #include "harness/program/carried_backend.h"
 #include "harness/program/times_here.h"
 #include "harness/records/atomic_file.h"
@@ -48,13 +49,14 @@ struct Values {
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Requires room for a training with `gaussians` Gaussians: parameters, gradients, two moments and a count,
-/// and the arrays of a view.
-void require_room(int64_t gaussians, int degree, int width, int height) {
-  const int64_t each = GaussianSet::zeros(1, degree).bytes();
-  require_memory(gaussians * (5 * each + 300) + int64_t(width) * height * 80,
-                 fmt::format("training {} Gaussians of degree {}", gaussians, degree),
-                 "give --most or --degree a lower number");
+/// States the memory of a training with the most Gaussians, and requires it: parameters, gradients, two moments and a count, and
+/// the arrays of a view.
+void require_room(const Values& v, const Image& picture) {
+  const int64_t most = v.splat.density.most, each = GaussianSet::zeros(1, v.splat.degree).bytes();
+  const int64_t bytes = most * (5 * each + 300) + int64_t(picture.width) * picture.height * 80;
+  const std::string what = fmt::format("training {} Gaussians of degree {}", most, v.splat.degree);
+  if (!v.json) fmt::print("memory    at most {} for {}, besides the pictures\n", bytes_text(bytes), what);
+  require_memory(bytes, what, "give --most or --degree a lower number");
 }
 
 /// Returns the bytes that a device holds at most at a time: those of the call with the largest tensors. Four tiles a Gaussian
@@ -215,7 +217,7 @@ int splat(Values& v) {
   v.splat.density.most =
       std::max({v.splat.density.most, v.splat.density.budget, start ? start->n : v.splat.initial});
   const Image& first = scene.train.front().image;
-  require_room(v.splat.density.most, v.splat.degree, first.width, first.height);
+  require_room(v, first);
   const auto calls =
       splat_training_calls(start ? start->n : v.splat.initial, v.splat.degree, first.width, first.height);
   const BackendChoice place = backend_named(v.backend);
