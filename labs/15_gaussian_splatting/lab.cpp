@@ -7,6 +7,7 @@
 #include "reference/gs_color_fwd/gs_color_fwd.h"
 #include "reference/gs_project_bwd/gs_project_bwd.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"
+#include "reference/gs_rasterize_abs_bwd/gs_rasterize_abs_bwd.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 #include "reference/radix_sort/radix_sort.h"
@@ -124,6 +125,15 @@ KLAB_LAB({
              .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}},
              .busiest = busiest_rasterize},
             {.op = make_op<GsRasterizeBwd>(),
+             .bench = kTileBench,
+             .check = kTileSizes,
+             .counted = {301, 900, 90, 70},
+             .counted_tour = kCountedTiles,
+             .traffic = Traffic::read,
+             .huge = 1e9,
+             .beyond = {{(1 << 16) + 1, 3000, 40, 40}, {300, 1500, 900, 20}},
+             .busiest = busiest_rasterize},
+            {.op = make_op<GsRasterizeAbsBwd>(),
              .bench = kTileBench,
              .check = kTileSizes,
              .counted = {301, 900, 90, 70},

@@ -138,6 +138,7 @@ inline std::vector<Needs> needs_of_ops() {
       {"gs_bin", {kFma}},
       {"gs_rasterize_fwd", {kFma, kExp}},
       {"gs_rasterize_bwd", {kFma, kExp, kDivision}},
+      {"gs_rasterize_abs_bwd", {kFma, kExp, kDivision}},
       {"ssim_loss_fwd", {kFma, kDivision}},
       {"ssim_loss_bwd", {kFma, kDivision}},
   };

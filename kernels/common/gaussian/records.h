@@ -19,6 +19,7 @@ struct alignas(64) GsRecord {
 /// Gradients of one Gaussian, in a line of its own.
 struct alignas(64) GsGradient {
   float x = 0, y = 0, xx = 0, xy = 0, yy = 0, opacity = 0, color[3] = {0, 0, 0};
+  float pull[2] = {0, 0};  // of gs_rasterize_abs_bwd
 };
 
 /// Gaussian g of n. The box is that of the ellipse where opacity·exp(-q/2) = 1/255: q = 2·ln(255·opacity), and the
