@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "harness/core/lab.h"
+#include "reference/gs_antialias_bwd/gs_antialias_bwd.h"
+#include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
 #include "reference/gs_bin/gs_bin.h"
 #include "reference/gs_color_bwd/gs_color_bwd.h"
 #include "reference/gs_color_fwd/gs_color_fwd.h"
@@ -34,6 +36,11 @@ const std::vector<std::vector<int64_t>> kColorSizes = {{0, 1, 2, 7, 15, 16, 17, 
 const std::vector<BenchShape> kColorBench = {
     {.name = "50,000 Gaussians, degree 3", .shape = {50000, 3}, .cache = Cache::hot, .tour = true},
     {.name = "50,000 Gaussians, degree 1", .shape = {50000, 1}, .cache = Cache::hot}};
+const std::vector<std::vector<int64_t>> kGaussianSizes = {{0, 1, 2, 7, 15, 16, 17, 33, 100, 1000, 5003}};
+const std::vector<BenchShape> kGaussianBench = {
+    {.name = "50,000 Gaussians", .shape = {50000}, .cache = Cache::hot, .tour = true}};
+const std::vector<std::vector<int64_t>> kGaussianBeyond = {{(1 << 16) + 1}, {(1 << 18) + 1}};
+
 const std::vector<std::vector<int64_t>> kColorBeyond = {{(1 << 16) + 1, 3}, {(1 << 18) + 1, 0}};
 
 const std::vector<std::vector<int64_t>> kTileSizes = {
@@ -94,6 +101,19 @@ KLAB_LAB({
              .traffic = Traffic::copy,
              .beyond = kColorBeyond,
              .parameters = {"degree"}},
+            {.op = make_op<GsAntialiasFwd>(),
+             .bench = kGaussianBench,
+             .check = kGaussianSizes,
+             .counted = {1001},
+             .traffic = Traffic::copy,
+             .beyond = kGaussianBeyond},
+            {.op = make_op<GsAntialiasBwd>(),
+             .bench = kGaussianBench,
+             .check = kGaussianSizes,
+             .counted = {1001},
+             .traffic = Traffic::copy,
+             .huge = 1e9,
+             .beyond = kGaussianBeyond},
             {.op = make_op<RadixSort>(),
              .bench =
                  {{.name = "2^22 pairs, 64 bits", .shape = {1 << 22, 64}, .cache = Cache::hot},

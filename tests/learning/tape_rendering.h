@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
 #include "reference/hashgrid_fwd/hashgrid_fwd.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
 #include "reference/hashtable_fwd/table_layout.h"
@@ -142,6 +143,23 @@ inline void add_losses(std::vector<Case>& list) {
                   }});
 }
 
+inline void add_gaussians(std::vector<Case>& list) {
+  constexpr int64_t n = 30;
+  list.push_back({"gs_antialias_bwd", {n}, [](Tape& t, const Values& v, const Numbers&) -> Values {
+                    const auto scaled = [&](int64_t row) {
+                      return t.scale(row_of(t, v.at("conic"), row, n), GsAntialiasFwd::blur);
+                    };
+                    const Tape::Value one = constant_like(t, scaled(0), 1);
+                    const Tape::Value q =
+                        t.subtract(t.multiply(t.subtract(one, scaled(0)), t.subtract(one, scaled(2))),
+                                   square(t, scaled(1)));
+                    const Tape::Value factor = t.map(
+                        q, [](double x) { return std::sqrt(std::max(x, GsAntialiasFwd::least)); },
+                        [](double x, double y) { return x > GsAntialiasFwd::least ? 0.5 / y : 0; });
+                    return {{"shown", t.multiply(v.at("opacity"), factor)}};
+                  }});
+}
+
 inline void add_rays(std::vector<Case>& list) {
   constexpr int64_t kRays = 7, kSamples = 40;
   const auto rays_of = [](const Numbers& given) { return Rays(kRays, kSamples, given.at("ray_begin")); };
@@ -243,6 +261,7 @@ inline std::vector<TableGrid> grids_of(const HashtableShape& s, const Numbers& g
 inline std::vector<Case> rendering_cases() {
   std::vector<Case> list;
   add_losses(list);
+  add_gaussians(list);
   add_rays(list);
   list.push_back({"frequency_bwd", {9, 2, 3}, [](Tape& t, const Values& v, const Numbers&) -> Values {
                     constexpr int64_t n = 9, octaves = 3, rows = 2 * octaves * 2;

@@ -135,6 +135,8 @@ inline std::vector<Needs> needs_of_ops() {
       {"gs_project_bwd", {kFma, kExp, kDivision, kRoot}},
       {"gs_color_fwd", {kFma, kDivision, kRoot}},
       {"gs_color_bwd", {kFma, kDivision, kRoot}},
+      {"gs_antialias_fwd", {kFma, kRoot}},
+      {"gs_antialias_bwd", {kFma, kDivision, kRoot}},
       {"gs_bin", {kFma}},
       {"gs_rasterize_fwd", {kFma, kExp}},
       {"gs_rasterize_bwd", {kFma, kExp, kDivision}},
