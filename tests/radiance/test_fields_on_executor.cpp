@@ -23,7 +23,7 @@ constexpr int kSteps = 2;  // the second depends on the first one's gradients an
 
 FieldSettings executor_settings(const std::string& field) {
   FieldSettings s;
-  s.field = field;
+  s.field = field == "gaussians_with_options" ? "gaussians" : field;
   s.hash = tiny_config();
   s.frequency.octaves = 4;
   s.frequency.direction_octaves = 2;
@@ -40,6 +40,7 @@ FieldSettings executor_settings(const std::string& field) {
   s.gaussians.initial = 60;
   s.gaussians.most = 80;
   s.gaussians.sh_degree = 1;
+  if (field != s.field) s.gaussians.antialias = "yes", s.gaussians.density_gradient = "absolute";
   return s;
 }
 
@@ -61,6 +62,12 @@ StepLosses losses_of(FieldSettings settings, const BackendChoice& place) {
     out.gradients.push_back(report.gradient_norm);
   }
   return out;
+}
+
+std::vector<std::string> executor_cases() {
+  std::vector<std::string> cases = field_names();
+  cases.emplace_back("gaussians_with_options");
+  return cases;
 }
 
 class FieldsOnExecutor : public testing::TestWithParam<std::string> {};
@@ -98,11 +105,13 @@ TEST_P(FieldsOnExecutor, StepsAreWatchedCountedAndHaveTheProcessorsLosses) {
     EXPECT_GT(work.launches, 0) << op;
     EXPECT_TRUE(work.variant.find(".cuda.") != std::string::npos) << work.variant;
   }
-  const std::string own = GetParam() == "gaussians"   ? "gs_rasterize_bwd"
-                          : GetParam() == "frequency" ? "matmul_bwd"
-                          : GetParam() == "voxels"    ? "voxel_sh_bwd"
-                                                      : "hashgrid_bwd";
+  const std::string own = GetParam() == "gaussians"                ? "gs_rasterize_bwd"
+                          : GetParam() == "gaussians_with_options" ? "gs_rasterize_abs_bwd"
+                          : GetParam() == "frequency"              ? "matmul_bwd"
+                          : GetParam() == "voxels"                 ? "voxel_sh_bwd"
+                                                                   : "hashgrid_bwd";
   EXPECT_TRUE(counts->ops.contains(own)) << own;
+  EXPECT_EQ(counts->ops.contains("gs_antialias_bwd"), GetParam() == "gaussians_with_options");
 }
 
 // Nothing is lost with the GPU: the arrays are the host's, and the step that failed has changed none of them.
@@ -133,7 +142,7 @@ TEST(LostInTheMiddle, GaussiansAreThoseOfTheLastStep) {
   EXPECT_EQ(trainer.step(0).step, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllFields, FieldsOnExecutor, testing::ValuesIn(field_names()),
+INSTANTIATE_TEST_SUITE_P(AllFields, FieldsOnExecutor, testing::ValuesIn(executor_cases()),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <random>
 
 #include "labs/radiance/splat/painter.h"
+#include "reference/gs_antialias_bwd/gs_antialias_bwd.h"
+#include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
 #include "reference/gs_bin/gs_bin.h"
 #include "reference/gs_color_bwd/gs_color_bwd.h"
 #include "reference/gs_color_fwd/gs_color_fwd.h"
@@ -38,7 +40,8 @@ struct Parameters {
 /// Everything between parameters and loss, in double. Where a reference wants room for bounds of errors it gets some.
 class Chain {
  public:
-  Chain(const Camera& camera, const std::vector<float>& target) : target_(target.begin(), target.end()) {
+  Chain(const Camera& camera, const std::vector<float>& target, bool antialiased)
+      : antialiased_(antialiased), target_(target.begin(), target.end()) {
     const auto numbers = projection_of(camera);
     camera_.assign(numbers.begin(), numbers.end());
     const Vec3 eye = camera.position();
@@ -48,6 +51,10 @@ class Chain {
   double loss(const Parameters& p) {
     GsProjectFwd::reference(project(p, mean_, conic_, depth_, opacity_, extent_),
                             project(p, room_[0], room_[1], room_[2], room_[3], room_[4]));
+    shown_ = opacity_;
+    if (antialiased_)
+      GsAntialiasFwd::reference({{kCount}, conic_.data(), opacity_.data(), shown_.data()},
+                                {{kCount}, conic_.data(), opacity_.data(), room_[0].data()});
     GsColorFwd::reference(shade(p, color_), shade(p, room_[0]));
     std::vector<int32_t> order(kCount);
     std::iota(order.begin(), order.end(), 0);
@@ -80,13 +87,21 @@ class Chain {
     SsimLossBwd::reference({shape, &weight_, image_.data(), target_.data(), &one, d_image.data()},
                            {shape, &weight_, image_.data(), target_.data(), &one, room_[0].data()});
     const auto back = [&](Array64& a, Array64& b, Array64& c, Array64& d) {
-      return GsRasterizeBwd::Args<double>{raster_shape(), mean_.data(),  conic_.data(), opacity_.data(),
+      return GsRasterizeBwd::Args<double>{raster_shape(), mean_.data(),  conic_.data(), shown_.data(),
                                           color_.data(),  begin_.data(), id_.data(),    image_.data(),
                                           d_image.data(), a.data(),      b.data(),      c.data(),
                                           d.data()};
     };
     GsRasterizeBwd::reference(back(d_mean, d_conic, d_opacity, d_color),
                               back(room_[0], room_[1], room_[2], room_[3]));
+    if (antialiased_) {
+      const Array64 d_shown = d_opacity;
+      const auto args = [&](Array64& opacity, Array64& conic) {
+        return GsAntialiasBwd::Args<double>{{kCount},       conic_.data(),  opacity_.data(),
+                                            d_shown.data(), opacity.data(), conic.data()};
+      };
+      GsAntialiasBwd::reference(args(d_opacity, d_conic), args(room_[0], room_[1]));
+    }
     Parameters out = p;
     const GsColorFwd::Shape colors{kCount, kDegree};
     GsColorBwd::reference({colors, eye_.data(), p.position.data(), p.coefficients.data(), d_color.data(),
@@ -127,15 +142,17 @@ class Chain {
     return {{kCount, kDegree}, eye_.data(), p.position.data(), p.coefficients.data(), color.data()};
   }
   GsRasterizeFwd::Args<double> draw(Array64& image, Array64& transmittance) const {
-    return {raster_shape(), mean_.data(),  conic_.data(), opacity_.data(), color_.data(),
-            white_.data(),  begin_.data(), id_.data(),    image.data(),    transmittance.data()};
+    return {raster_shape(), mean_.data(),  conic_.data(), shown_.data(), color_.data(),
+            white_.data(),  begin_.data(), id_.data(),    image.data(),  transmittance.data()};
   }
 
+  bool antialiased_;
   Array64 camera_, eye_, target_, white_{1, 1, 1};
   double weight_ = 0.2;
   Array64 mean_ = Array64(2 * kCount), conic_ = Array64(3 * kCount), depth_ = Array64(kCount),
-          opacity_ = Array64(kCount), extent_ = Array64(2 * kCount), color_ = Array64(3 * kCount),
-          image_ = Array64(size_t(3 * kSide * kSide)), transmittance_ = Array64(size_t(kSide * kSide));
+          opacity_ = Array64(kCount), shown_ = Array64(kCount), extent_ = Array64(2 * kCount),
+          color_ = Array64(3 * kCount), image_ = Array64(size_t(3 * kSide * kSide)),
+          transmittance_ = Array64(size_t(kSide * kSide));
   std::array<Array64, 5> room_ = {Array64(2000), Array64(2000), Array64(2000), Array64(2000), Array64(2000)};
   std::vector<int32_t> begin_ = std::vector<int32_t>(5), id_ = std::vector<int32_t>(400);
 };
@@ -168,10 +185,15 @@ Parameters wide(GaussianSet& set) {
   return p;
 }
 
-TEST(SplatGradient, MatchesFiniteDifferencesOfAPicture) {
+/// Plain, and antialiased.
+class SplatGradient : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Both, SplatGradient, testing::Bool(),
+                         [](const auto& both) { return both.param ? "antialiased" : "plain"; });
+
+TEST_P(SplatGradient, MatchesFiniteDifferencesOfAPicture) {
   GaussianSet set = some_gaussians();
   Parameters p = wide(set);
-  Chain chain(some_camera(), some_target());
+  Chain chain(some_camera(), some_target(), GetParam());
   ASSERT_GT(chain.loss(p), 0.05);
   Parameters analytic = chain.gradient(p);
   int compared = 0, moving = 0;
@@ -200,14 +222,16 @@ TEST(SplatGradient, MatchesFiniteDifferencesOfAPicture) {
 }
 
 /// Both the plain rungs and the last ones of every ladder.
-TEST(SplatGradient, StepInFloatMatchesTheReferences) {
+TEST_P(SplatGradient, StepInFloatMatchesTheReferences) {
   GaussianSet set = some_gaussians();
+  set.antialiased = GetParam();
   Parameters p = wide(set);
   const std::vector<float> target = some_target();
-  Chain chain(some_camera(), target);
+  Chain chain(some_camera(), target, GetParam());
   chain.loss(p);
   Parameters expected = chain.gradient(p);
-  const auto calls = splat_training_calls(kCount, kDegree, int(kSide), int(kSide));
+  const auto calls = splat_training_calls(kCount, kDegree, int(kSide), int(kSide),
+                                          {.antialiased = GetParam(), .pull = true});
   const CallTimes::Measure last_is_fastest = [](const auto&, const auto&,
                                                 auto variants) -> CallTimes::Measured {
     std::vector<double> seconds;
@@ -238,6 +262,33 @@ TEST(SplatGradient, StepInFloatMatchesTheReferences) {
       }
       EXPECT_LE(std::sqrt(error), 1e-3 * std::sqrt(size)) << name << ", array " << k;
     }
+    // Absolute gradients come with the same gradients, and are what each pixel alone would pull with.
+    const std::vector<float> d_mean = painter.d_mean();
+    GaussianSet again = GaussianSet::zeros(kCount, kDegree);
+    painter.backward(set, d_image, again, true);
+    const std::vector<float> pull = painter.pull();
+    ASSERT_EQ(pull.size(), d_mean.size());
+    for (size_t k = 0; k < 5; ++k) {
+      const std::vector<float>&first = *gradient.tensors()[k], &second = *again.tensors()[k];
+      for (size_t i = 0; i < first.size(); ++i)
+        EXPECT_NEAR(first[i], second[i], 1e-4F * (1e-3F + std::abs(first[i]))) << name << ", array " << k;
+    }
+    std::vector<double> alone(pull.size());
+    constexpr size_t kPixels = size_t(kSide * kSide);
+    for (size_t pixel = 0; pixel < kPixels; ++pixel) {
+      std::vector<float> of_pixel(d_image.size());
+      for (size_t c = 0; c < 3; ++c) of_pixel[c * kPixels + pixel] = d_image[c * kPixels + pixel];
+      painter.backward(set, of_pixel, again);
+      for (size_t i = 0; i < alone.size(); ++i) alone[i] += std::abs(double(painter.d_mean()[i]));
+    }
+    EXPECT_TRUE(painter.pull().empty()) << "it was not asked for";
+    const double largest = *std::ranges::max_element(alone);
+    double cancelled = 0;
+    for (size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_NEAR(pull[i], alone[i], 1e-4 * largest) << name << ", " << i;
+      cancelled += alone[i] - std::abs(double(d_mean[i]));
+    }
+    EXPECT_GT(cancelled, largest) << "no two pixels pulled to opposite sides";
   }
 }
 

@@ -241,10 +241,19 @@ TEST_F(Spz, RefusesDamagedFilesOfVersion4) {
   expect_refused(file.bytes(), "announces 2 bytes in stream 2, where 1 belong");
 }
 
-TEST_F(Spz, NotesIgnoredParts) {
-  load(gzip_of(one_gaussian(3, 0, 12, 1)));
-  ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("antialiasing"), std::string::npos);
+TEST_F(Spz, KeepsAntialiasing) {
+  EXPECT_TRUE(load(gzip_of(one_gaussian(3, 0, 12, 1))).antialiased);
+  EXPECT_FALSE(load(gzip_of(one_gaussian(3))).antialiased);
+  EXPECT_TRUE(notes.empty());
+  GaussianSet set = random_gaussians(3, 1, 1);
+  for (const int version : {3, 4}) {
+    if (version == 4 && !has_zstd()) continue;
+    for (const bool antialiased : {false, true}) {
+      set.antialiased = antialiased;
+      save_gaussians(path / "y.spz", set, {}, nullptr, version);
+      EXPECT_EQ(load_gaussians(path / "y.spz", {}).antialiased, antialiased) << version;
+    }
+  }
 }
 
 TEST_F(Spz, RefusesForeignAndDamagedFiles) {

@@ -209,7 +209,10 @@ int splat(Values& v) {
     for (const std::string& note : scene.notes) fmt::print("note      {}\n", note);
     fmt::print("start     {}\n", begins);
   }
-  if (start) v.splat.degree = start->degree;
+  if (start) {
+    v.splat.degree = start->degree;
+    v.splat.antialiased = v.splat.antialiased || start->antialiased;
+  }
   if (v.splat.density.relocate) {
     if (v.splat.density.budget == 0) v.splat.density.budget = v.splat.density.most;
     v.splat.density_until = 25.0 / 30;  // of the paper's steps
@@ -219,7 +222,8 @@ int splat(Values& v) {
   const Image& first = scene.train.front().image;
   require_room(v, first);
   const auto calls =
-      splat_training_calls(start ? start->n : v.splat.initial, v.splat.degree, first.width, first.height);
+      splat_training_calls(start ? start->n : v.splat.initial, v.splat.degree, first.width, first.height,
+                           {.antialiased = v.splat.antialiased, .pull = v.splat.density.absolute});
   const BackendChoice place = backend_named(v.backend);
   const Backend backend = carried_backend(place.backend);
   klab::require_room(place.backend, device_bytes(v.splat, first), "training",

@@ -37,6 +37,7 @@ PageField page_field(const GaussianModel& model) {
   field.has_rays = false;
   field.settings["gaussians"] = set.n;
   field.settings["defines"] = {
+      {"ANTIALIASED", set.antialiased ? "true" : "false"},
       {"BASIS", whole(basis)},
       {"HARMONICS", whole((basis + 3) / 4)},
       {"NEAREST", fmt::format("{:#.9g}", projection_of(any)[GsProjectFwd::Camera::near])}};

@@ -45,6 +45,8 @@ void main() {
   vec2 edge = 0.65 * size / focal, at = clamp(c.xy / c.z, -edge, edge);
   vec3 forward = -(back * m), a = focal / c.z * (right * m - at.x * forward), b = focal / c.z * (-(above * m) - at.y * forward);
   float p = dot(a, a) + 0.3, q = dot(a, b), r = dot(b, b) + 0.3;
+  if (ANTIALIASED) opacity *= sqrt(max((dot(a, a) * dot(b, b) - q * q) / (p * r - q * q), 2.5e-5));  // gs_antialias_fwd
+  if (255.0 * opacity < 1.0) return;
   conic = vec3(r, -q, p) / (p * r - q * q);
   paint = vec4(color_of(i, normalize(from_eye)), opacity);
   away = (vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0) * sqrt(2.0 * log(255.0 * opacity) * vec2(p, r));

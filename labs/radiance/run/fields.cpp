@@ -351,6 +351,7 @@ std::unique_ptr<FieldModel> load_gaussian_file(const std::filesystem::path& file
     model.placement = stored->placement;
   model.set = load_gaussians(file, place, notes);
   model.config.sh_degree = model.set.degree;
+  model.config.antialias = model.set.antialiased ? "yes" : "no";
   return field_model(std::move(model));
 }
 
@@ -396,6 +397,7 @@ std::unique_ptr<FieldModel> load_lone_gaussians(const std::filesystem::path& fil
   model.placement = {.cascades = 1, .scale = place.scale, .offset = place.offset, .near = kNearLone};
   model.set = in_grid(std::move(set), place);
   model.config.sh_degree = model.set.degree;
+  model.config.antialias = model.set.antialiased ? "yes" : "no";
   return field_model(std::move(model));
 }
 

@@ -62,12 +62,12 @@ void DensityStatistics::reset(int64_t n) {
   seen.assign(size_t(n), 0);
 }
 
-void DensityStatistics::add(const std::vector<float>& d_mean, const std::vector<float>& extent, int width,
-                            int height) {
+void DensityStatistics::add(const std::vector<float>& pull_of_view, const std::vector<float>& extent,
+                            int width, int height) {
   const size_t n = pull.size();
   for (size_t i = 0; i < n; ++i) {
     if (!(extent[i] > 0)) continue;
-    const float x = d_mean[i] * 0.5F * float(width), y = d_mean[n + i] * 0.5F * float(height);
+    const float x = pull_of_view[i] * 0.5F * float(width), y = pull_of_view[n + i] * 0.5F * float(height);
     pull[i] += std::sqrt(x * x + y * y);
     ++seen[i];
   }

@@ -19,6 +19,7 @@ struct DensityOptions {
   double small = 0.01;    // of the cameras' extent: larger ones are split, others cloned
   double large = 0.1;     // of the cameras' extent: larger ones are removed
   int64_t most = 100000;  // Gaussians, at any time
+  bool absolute = false;  // gradients of pixels are added up as absolute values
   int64_t budget = 0;     // above 0: no threshold; the number grows to this at the end of the time
   bool relocate =
       false;  // transparent ones move to others, and nothing else above applies but numbers and opacity
@@ -32,8 +33,8 @@ struct DensityStatistics {
   std::vector<int32_t> seen;  // [n] views in which it was drawn
 
   void reset(int64_t n);
-  /// Adds one view; d_mean and extent are those of Painter.
-  void add(const std::vector<float>& d_mean, const std::vector<float>& extent, int width, int height);
+  /// Adds one view; pull_of_view is Painter's d_mean() or pull(), and extent Painter's.
+  void add(const std::vector<float>& pull_of_view, const std::vector<float>& extent, int width, int height);
 };
 
 /// A changed set, and how it was made.

@@ -27,7 +27,8 @@ class GaussianField : public FieldModel {
   int64_t held_bytes() const override { return bytes(); }
   void save(const std::filesystem::path& file) const override { model_.save(file); }
   std::vector<PlannedCall> picture_calls(const BackendChoice&) const override {
-    return painting_calls(model_.set.n, model_.set.degree, kUsualSide, kUsualSide);
+    return painting_calls(model_.set.n, model_.set.degree, kUsualSide, kUsualSide,
+                          {.antialiased = model_.set.antialiased});
   }
   bool keep_inside(const GridBox& box) override {
     if (whole_.n == 0) whole_ = model_.set;
@@ -63,6 +64,10 @@ class GaussianField : public FieldModel {
 
 }  // namespace
 
+Painting painting_of(const GaussianConfig& c) {
+  return {.antialiased = c.antialias == "yes", .pull = c.density_gradient == "absolute"};
+}
+
 SplatOptions splat_options(const GaussianConfig& c) {
   SplatOptions o;
   o.density.most = std::max(c.most, c.budget);
@@ -78,13 +83,15 @@ SplatOptions splat_options(const GaussianConfig& c) {
   o.background = c.background;
   o.density.threshold = c.threshold;
   o.density.budget = c.budget;
+  o.density.absolute = painting_of(c).pull;
+  o.antialiased = painting_of(c).antialiased;
   return o;
 }
 
 std::vector<PlannedCall> gaussian_calls(const GaussianConfig& c) {
   const SplatOptions o = splat_options(c);
   const int64_t usual = std::max(o.initial, std::min(o.density.most, int64_t{50000}));
-  return splat_training_calls(usual, int(c.sh_degree), kUsualSide, kUsualSide);
+  return splat_training_calls(usual, int(c.sh_degree), kUsualSide, kUsualSide, painting_of(c));
 }
 
 int64_t gaussian_bytes(const GaussianConfig& c, const Scene& scene) {

@@ -11,6 +11,9 @@
 
 namespace klab {
 
+/// Returns how a config's Gaussians are drawn and trained.
+Painting painting_of(const GaussianConfig& config);
+
 /// Converts the config to the trainer's options.
 SplatOptions splat_options(const GaussianConfig& config);
 

@@ -49,6 +49,7 @@ GaussianModel GaussianModel::read(const TensorFile& file) {
   if (size_t(4 * n * (11 + 3 * (degree + 1) * (degree + 1))) > file.data_bytes())
     throw std::runtime_error(path + ": holds less than its metadata say: damaged");
   model.set = GaussianSet::zeros(n, degree);
+  model.set.antialiased = model.config.antialias == "yes";
   for (const TensorView& t : model.tensors()) file.read(t.name, t.dtype, t.shape, const_cast<void*>(t.data));
   return model;
 }

@@ -25,6 +25,9 @@ struct GaussianConfig {
   double opacity_rate = 5e-2;
   double color_rate = 2.5e-3;
   double threshold = 2e-4;  // mean gradient above which a Gaussian is cloned or split
+  /// What a Gaussian is judged by: the length of its mean's gradient, "sum", or of the sums of its pixels' absolute gradients, "absolute".
+  std::string density_gradient = "sum";
+  std::string antialias = "no";  // or "yes": opacities fall where the low-pass widens a Gaussian
   /// Behind transparent pixels in training: "white", "black", "random", or "scene", what the scene says. Pictures
   /// without alpha are on black. Evaluation is on white, or black without alpha.
   std::string background = "scene";
@@ -45,6 +48,12 @@ struct GaussianConfig {
     visit("opacity_rate", c.opacity_rate, 1e-12, 1, "", "learning rate of opacities, as logits");
     visit("color_rate", c.color_rate, 1e-12, 1, "", "learning rate of the colors");
     visit("threshold", c.threshold, 0, 1e3, "", "mean gradient above which a Gaussian is cloned or split");
+    visit("density_gradient", c.density_gradient, "sum absolute",
+          "gradient that is compared with the threshold: its sum over pixels, or the sum of their absolute "
+          "values, "
+          "which is larger: threshold 0.0008 is usual (AbsGS)");
+    visit("antialias", c.antialias, "no yes",
+          "thin Gaussians lose opacity as the low-pass widens them (Mip-Splatting's 2D filter)");
     visit("background", c.background, "scene white black random", "behind transparent pixels in training");
   }
   void validate() const {}

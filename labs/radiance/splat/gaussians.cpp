@@ -68,6 +68,7 @@ GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed, float side) {
 
 GaussianSet gathered(GaussianSet& set, std::span<const int64_t> from) {
   GaussianSet out = GaussianSet::zeros(int64_t(from.size()), set.degree);
+  out.antialiased = set.antialiased;
   const auto numbers = set.numbers();
   for (size_t k = 0; k < GaussianSet::kTensors; ++k) {
     const float* source = set.tensors()[k]->data();

@@ -15,6 +15,7 @@ namespace klab {
 struct GaussianSet {
   int64_t n = 0;
   int degree = 0;                   // of the spherical harmonics, 0 to 3
+  bool antialiased = false;         // opacities are those of gs_antialias_fwd
   std::vector<float> position;      // [3,n]
   std::vector<float> log_scale;     // [3,n]
   std::vector<float> quaternion;    // [4,n], w first

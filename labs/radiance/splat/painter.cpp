@@ -8,11 +8,14 @@
 #include <stdexcept>
 
 #include "reference/adam/adam.h"
+#include "reference/gs_antialias_bwd/gs_antialias_bwd.h"
+#include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
 #include "reference/gs_bin/gs_bin.h"
 #include "reference/gs_color_bwd/gs_color_bwd.h"
 #include "reference/gs_color_fwd/gs_color_fwd.h"
 #include "reference/gs_project_bwd/gs_project_bwd.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"
+#include "reference/gs_rasterize_abs_bwd/gs_rasterize_abs_bwd.h"
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 #include "reference/radix_sort/radix_sort.h"
@@ -55,17 +58,21 @@ PixelDepth depth_at(const std::vector<Listed>& list, float x, float y) {
 
 }  // namespace
 
-std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height) {
+std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height, const Painting& how) {
   const std::string size = fmt::format("{} Gaussians", n),
                     picture = fmt::format("{}x{}, {}", width, height, size);
   const int64_t pairs = 3 * n;
-  return {planned<GsProjectFwd>({n, width, height, kTight}, size), planned<GsColorFwd>({n, degree}, size),
-          planned<RadixSort>({n, kDepthBits}, size), planned<GsBin>({n, pairs, width, height}, picture),
-          planned<GsRasterizeFwd>({n, pairs, width, height}, picture)};
+  std::vector<PlannedCall> calls = {
+      planned<GsProjectFwd>({n, width, height, kTight}, size), planned<GsColorFwd>({n, degree}, size),
+      planned<RadixSort>({n, kDepthBits}, size), planned<GsBin>({n, pairs, width, height}, picture),
+      planned<GsRasterizeFwd>({n, pairs, width, height}, picture)};
+  if (how.antialiased) calls.push_back(planned<GsAntialiasFwd>({n}, size));
+  return calls;
 }
 
-std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height) {
-  std::vector<PlannedCall> calls = painting_calls(n, degree, width, height);
+std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height,
+                                              const Painting& how) {
+  std::vector<PlannedCall> calls = painting_calls(n, degree, width, height, how);
   const std::string size = fmt::format("{} Gaussians", n), picture = fmt::format("{}x{}", width, height);
   for (const PlannedCall& more :
        {planned<SsimLossFwd>({width, height}, picture, 0.1), planned<SsimLossBwd>({width, height}, picture),
@@ -73,6 +80,8 @@ std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, 
         planned<GsColorBwd>({n, degree}, size), planned<GsProjectBwd>({n, width, height, kTight}, size),
         planned<Adam>({.n = 3 * n, .group = 1, .zero_percent = 50}, size, 3)})
     calls.push_back(more);
+  if (how.antialiased) calls.push_back(planned<GsAntialiasBwd>({n}, size));
+  if (how.pull) calls.push_back(planned<GsRasterizeAbsBwd>({n, 3 * n, width, height}, picture + ", " + size));
   return calls;
 }
 
@@ -92,6 +101,11 @@ void Painter::project(Ops& ops, const GaussianSet& set) {
                                                               .depth = depth_.data(),
                                                               .opacity = opacity_.data(),
                                                               .extent = extent_.data()});
+    antialiased_ = set.antialiased;
+    shown_.resize(antialiased_ ? n : 0);
+    if (antialiased_)
+      ops.call<GsAntialiasFwd>({set.n},
+                               {.conic = conic_.data(), .opacity = opacity_.data(), .shown = shown_.data()});
   }
   {
     const auto stage = ops.within("color");
@@ -151,7 +165,7 @@ void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, con
     ops.call<GsRasterizeFwd>({set.n, int64_t(id_.size()), width_, height_},
                              {.mean = mean_.data(),
                               .conic = conic_.data(),
-                              .opacity = opacity_.data(),
+                              .opacity = drawn_opacity().data(),
                               .color = color_.data(),
                               .background = background,
                               .tile_begin = tile_begin_.data(),
@@ -161,27 +175,45 @@ void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, con
   });
 }
 
-void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out) {
+// With antialiasing the rasterizer saw smaller opacities, and its gradients go through those.
+void Painter::rasterize_backward(Ops& ops, const GaussianSet& set, const std::vector<float>& d_image,
+                                 bool pull) {
+  const auto stage = ops.within("rasterize_bwd");
+  const GsRasterizeFwd::Shape shape{set.n, int64_t(id_.size()), width_, height_};
+  const GsRasterizeBwd::Args<float> x{.shape = shape,
+                                      .mean = mean_.data(),
+                                      .conic = conic_.data(),
+                                      .opacity = drawn_opacity().data(),
+                                      .color = color_.data(),
+                                      .tile_begin = tile_begin_.data(),
+                                      .id = id_.data(),
+                                      .image = image_.data(),
+                                      .d_image = d_image.data(),
+                                      .d_mean = d_mean_.data(),
+                                      .d_conic = d_conic_.data(),
+                                      .d_opacity = antialiased_ ? d_shown_.data() : d_opacity_.data(),
+                                      .d_color = d_color_.data()};
+  if (pull)
+    ops.call<GsRasterizeAbsBwd>(
+        shape, {shape, x.mean, x.conic, x.opacity, x.color, x.tile_begin, x.id, x.image, x.d_image, x.d_mean,
+                x.d_conic, x.d_opacity, x.d_color, pull_.data()});
+  else
+    ops.call<GsRasterizeBwd>(shape, x);
+  if (antialiased_)
+    ops.call<GsAntialiasBwd>({set.n}, {.conic = conic_.data(),
+                                       .opacity = opacity_.data(),
+                                       .d_shown = d_shown_.data(),
+                                       .d_opacity = d_opacity_.data(),
+                                       .d_conic = d_conic_.data()});
+}
+
+void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out,
+                       bool pull) {
   const auto n = size_t(set.n);
   d_mean_.resize(2 * n), d_conic_.resize(3 * n), d_opacity_.resize(n), d_color_.resize(3 * n);
-  d_position_.resize(3 * n);
+  d_position_.resize(3 * n), d_shown_.resize(antialiased_ ? n : 0), pull_.resize(pull ? 2 * n : 0);
   run("backward", [&](Ops& ops) {
-    {
-      const auto stage = ops.within("rasterize_bwd");
-      ops.call<GsRasterizeBwd>({set.n, int64_t(id_.size()), width_, height_},
-                               {.mean = mean_.data(),
-                                .conic = conic_.data(),
-                                .opacity = opacity_.data(),
-                                .color = color_.data(),
-                                .tile_begin = tile_begin_.data(),
-                                .id = id_.data(),
-                                .image = image_.data(),
-                                .d_image = d_image.data(),
-                                .d_mean = d_mean_.data(),
-                                .d_conic = d_conic_.data(),
-                                .d_opacity = d_opacity_.data(),
-                                .d_color = d_color_.data()});
-    }
+    rasterize_backward(ops, set, d_image, pull);
     {
       const auto stage = ops.within("color_bwd");
       ops.call<GsColorBwd>({set.n, degree_}, {.eye = eye_,
@@ -248,8 +280,8 @@ void Painter::add_depth(const GaussianSet& set, Picture& picture) const {
       const auto g = size_t(id_[size_t(k)]);
       const Vec3 away{set.position[g] - eye_[0], set.position[n + g] - eye_[1],
                       set.position[2 * n + g] - eye_[2]};
-      list.push_back(
-          {mean_[g], mean_[n + g], conic_[g], conic_[n + g], conic_[2 * n + g], opacity_[g], length(away)});
+      list.push_back({mean_[g], mean_[n + g], conic_[g], conic_[n + g], conic_[2 * n + g], drawn_opacity()[g],
+                      length(away)});
     }
     const int64_t top = tile / shape.columns() * kTile, first = tile % shape.columns() * kTile;
     for (int64_t row = top; row < std::min<int64_t>(top + kTile, height_); ++row)

@@ -10,10 +10,18 @@
 
 namespace klab {
 
+/// How Gaussians are drawn, and which gradients are wanted.
+struct Painting {
+  bool antialiased = false;  // GaussianSet::antialiased
+  bool pull = false;         // sums of absolute gradients of the means, too
+};
+
 /// Returns the calls of a picture, for a plan; assumes about three tiles for each Gaussian.
-std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height);
+std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height,
+                                        const Painting& how = {});
 /// Returns the calls of a training step.
-std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height);
+std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height,
+                                              const Painting& how = {});
 
 /// Renders one view at a time: draw(), then, for the same set and view, backward().
 class Painter {
@@ -26,14 +34,17 @@ class Painter {
   /// next call.
   void draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]);
   /// Writes the gradients of a loss with d_image [3,height,width] to `out`, which has the set's size and
-  /// degree. Those above `degree` of the last draw() are 0.
-  void backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out);
+  /// degree. Those above `degree` of the last draw() are 0. `pull` asks for pull().
+  void backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out,
+                bool pull = false);
 
   const std::vector<float>& image() const { return image_; }  // [3,height,width]
   const std::vector<float>& transmittance() const { return transmittance_; }
   const std::vector<float>& extent() const { return extent_; }  // [2,n]; 0 if not drawn
   const std::vector<float>& d_mean() const { return d_mean_; }  // [2,n] of the last backward()
-  int64_t entries() const { return entries_; }                  // length of all tiles' lists
+  /// Sums over pixels of the absolute gradients of the means, [2,n], of the last backward() that was asked for them.
+  const std::vector<float>& pull() const { return pull_; }
+  int64_t entries() const { return entries_; }  // length of all tiles' lists
   /// Returns the picture in the common form, without depth.
   Picture picture() const;
   /// Adds the expected and the median depth of the last draw() of this set. Takes about as long as drawing.
@@ -46,6 +57,9 @@ class Painter {
  private:
   void project(Ops& ops, const GaussianSet& set);
   void sort_and_bin(Ops& ops, int64_t n);
+  void rasterize_backward(Ops& ops, const GaussianSet& set, const std::vector<float>& d_image, bool pull);
+  /// Opacities that the rasterizer sees.
+  const std::vector<float>& drawn_opacity() const { return antialiased_ ? shown_ : opacity_; }
 
   Plan plan_;
   Profile profile_;
@@ -53,10 +67,11 @@ class Painter {
   RunOps ops_{memory_};
   int width_ = 0, height_ = 0, degree_ = 0;
   int64_t entries_ = 0;
+  bool antialiased_ = false;
   std::array<float, 17> camera_{};
   float eye_[3] = {0, 0, 0};
-  std::vector<float> mean_, conic_, depth_, opacity_, extent_, color_, image_, transmittance_;
-  std::vector<float> d_mean_, d_conic_, d_opacity_, d_color_, d_position_;
+  std::vector<float> mean_, conic_, depth_, opacity_, shown_, extent_, color_, image_, transmittance_;
+  std::vector<float> d_mean_, d_conic_, d_opacity_, d_shown_, d_color_, d_position_, pull_;
   std::vector<int64_t> keys_, sorted_keys_;
   std::vector<int32_t> values_, order_, tile_begin_, id_;
 };

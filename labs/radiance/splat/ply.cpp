@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRest = 45;                      // f_rest of degree 3
 constexpr int64_t kMostBytes = 8'000'000'000;  // largest file
-constexpr std::string_view kPlaceComment = "klab place ";
+constexpr std::string_view kPlaceComment = "klab place ", kAntialiasedComment = "klab antialiased";
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& field, const std::string& why,
                          const std::string& remedy) {
@@ -193,9 +193,10 @@ void note_passed_over(const std::vector<std::string>& names, const std::string& 
   notes->push_back(fmt::format("{} that splatting files do not have are passed over: {}", kind, text));
 }
 
-std::string header_text(int64_t n, const std::string& comment) {
+std::string header_text(int64_t n, const std::string& comment, bool antialiased) {
   std::string text = "ply\nformat binary_little_endian 1.0\n";
   if (!comment.empty()) text += fmt::format("comment {}{}\n", kPlaceComment, comment);
+  if (antialiased) text += fmt::format("comment {}\n", kAntialiasedComment);
   text += fmt::format("element vertex {}\n", n);
   const auto add = [&](const std::string& name) { text += "property float " + name + "\n"; };
   for (const char* name : {"x", "y", "z", "nx", "ny", "nz", "f_dc_0", "f_dc_1", "f_dc_2"}) add(name);
@@ -214,8 +215,8 @@ void save_ply(const std::filesystem::path& file, const GaussianSet& grid, const 
   AtomicFile out(file);
   // An origin is never left out: without it the world's coordinates could not be found again.
   const bool says = placement != nullptr || place.origin != WorldPosition{};
-  out.write(
-      header_text(set.n, says ? place_text(place, placement != nullptr ? *placement : Placement()) : ""));
+  out.write(header_text(set.n, says ? place_text(place, placement != nullptr ? *placement : Placement()) : "",
+                        set.antialiased));
   constexpr int64_t kNumbers = 6 + 3 + kRest + 1 + 3 + 4, kAtOnce = 4096;
   const int64_t n = set.n,
                 above = int64_t(set.degree + 1) * (set.degree + 1) - 1;  // functions above degree 0
@@ -251,6 +252,7 @@ GaussianSet load_ply(const std::filesystem::path& file, const WorldPlace& place,
   const int degree = degree_of(file, header.vertex);
   const std::optional<StoredPlace> stored = place_in(file, header);
   GaussianSet set = GaussianSet::zeros(header.vertex.number, degree);
+  set.antialiased = std::ranges::find(header.comments, kAntialiasedComment) != header.comments.end();
   const int64_t n = set.n, above = int64_t(degree + 1) * (degree + 1) - 1;
   const char* axes[3] = {"x", "y", "z"};
   for (int64_t k = 0; k < 3; ++k) {

@@ -91,8 +91,10 @@ WebpPicture sog_picture(int64_t n) {
 class SogWriter {
  public:
   explicit SogWriter(const GaussianSet& set) : set_(set), n_(size_t(set.n)) {
-    meta_ = {
-        {"version", kSogVersion}, {"count", set.n}, {"antialias", false}, {"asset", {{"generator", "klab"}}}};
+    meta_ = {{"version", kSogVersion},
+             {"count", set.n},
+             {"antialias", set.antialiased},
+             {"asset", {{"generator", "klab"}}}};
     add_positions();
     add_rotations();
     add_scales();
@@ -369,13 +371,11 @@ void save_sog(const std::filesystem::path& file, const GaussianSet& grid, const 
   write_zip(file, SogWriter(set).files());
 }
 
-GaussianSet load_sog(const std::filesystem::path& file, const WorldPlace& place,
-                     std::vector<std::string>* notes) {
+GaussianSet load_sog(const std::filesystem::path& file, const WorldPlace& place) {
   require_webp(file);
   const SogReader reader(file);
-  if (reader.antialiased() && notes != nullptr)
-    notes->emplace_back("the Gaussians were trained with antialiasing: klab draws them without");
   GaussianSet set = reader.gaussians();
+  set.antialiased = reader.antialiased();
   subtract_origin(set, place);
   return in_grid(std::move(set), place);
 }

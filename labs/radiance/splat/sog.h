@@ -18,9 +18,8 @@ namespace klab {
 /// std::runtime_error for numbers that are not finite.
 void save_sog(const std::filesystem::path& file, const GaussianSet& set, const WorldPlace& place);
 
-/// Reads a .sog file. `notes` receives what klab draws otherwise. Throws Refused for an archive or a picture that is damaged, another
+/// Reads a .sog file. Throws Refused for an archive or a picture that is damaged, another
 /// version, pictures that are too small, values out of range, and where klab was built without libwebp.
-GaussianSet load_sog(const std::filesystem::path& file, const WorldPlace& place,
-                     std::vector<std::string>* notes = nullptr);
+GaussianSet load_sog(const std::filesystem::path& file, const WorldPlace& place);
 
 }  // namespace klab

@@ -134,7 +134,7 @@ void save_gaussians(const std::filesystem::path& file, const GaussianSet& set, c
 GaussianSet load_gaussians(const std::filesystem::path& file, const WorldPlace& place,
                            std::vector<std::string>* notes) {
   if (file.extension() == ".spz") return load_spz(file, place, notes);
-  if (file.extension() == ".sog") return load_sog(file, place, notes);
+  if (file.extension() == ".sog") return load_sog(file, place);
   return file.extension() == ".splat" ? load_splat(file, place) : load_ply(file, place, notes);
 }
 

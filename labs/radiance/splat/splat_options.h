@@ -21,6 +21,7 @@ struct SplatOptions {
   int64_t reset_every = 3000;
   double reset_until = 0.4;          // of the time
   std::string background = "scene";  // as in GaussianConfig
+  bool antialiased = false;          // GaussianSet::antialiased; a start that is stays so
   DensityOptions density;
 };
 

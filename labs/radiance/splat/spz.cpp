@@ -132,6 +132,7 @@ std::vector<uint8_t> packed_gaussians(const std::filesystem::path& file, const G
   SpzHeader header;
   header.gaussians = uint32_t(n);
   header.degree = uint8_t(set.degree);
+  header.flags = uint8_t(set.antialiased ? kSpzAntialiased : 0);
   while (header.fractional_bits < 20 && farthest * float(1U << (header.fractional_bits + 1)) < kMostUnits)
     ++header.fractional_bits;
   if (!(farthest < kMostUnits))
@@ -400,10 +401,8 @@ GaussianSet load_spz(const std::filesystem::path& file, const WorldPlace& place,
                                          ? unpacked_streams(file, packed, header, notes)
                                          : unpacked_gzip(file, packed, header);
   const SpzLayout at(header);
-  if ((header.flags & kSpzAntialiased) != 0 && notes != nullptr)
-    notes->emplace_back("the Gaussians were trained with antialiasing: klab draws them without");
-
   GaussianSet set = GaussianSet::zeros(int64_t(at.n), header.degree);
+  set.antialiased = (header.flags & kSpzAntialiased) != 0;
   const size_t n = at.n;
   const float unit = std::ldexp(1.0F, -int(header.fractional_bits));
   for (size_t i = 0; i < n; ++i) {

@@ -41,6 +41,7 @@ SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan
       optimizer_(options, extent_, set_),
       random_(seed) {
   if (scene.train.empty()) throw std::invalid_argument("a scene without a view to train on");
+  set_.antialiased = set_.antialiased || options_.antialiased;
   gradient_ = GaussianSet::zeros(set_.n, set_.degree);
   seen_.reset(set_.n);
 }
@@ -115,10 +116,13 @@ void SplatTrainer::step(double done) {
   });
   for (const size_t pixel : hidden_)
     for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
-  painter_.backward(set_, d_image_, gradient_);
+  // No change follows that would read the statistics.
+  const bool absolute =
+      options_.density.absolute && !options_.density.relocate && done < options_.density_until;
+  painter_.backward(set_, d_image_, gradient_, absolute);
   if (options_.density.relocate) pull_of(set_, options_.density, extent_, &gradient_);
   require_finite_gradient();
-  seen_.add(painter_.d_mean(), painter_.extent(), width_, height_);
+  seen_.add(absolute ? painter_.pull() : painter_.d_mean(), painter_.extent(), width_, height_);
   optimizer_.update(painter_, set_, gradient_, degree_, done, rate_factor_);
   if (options_.density.relocate)
     add_noise(set_, options_.density, optimizer_.position_rate(), extent_, seed_, steps_);
