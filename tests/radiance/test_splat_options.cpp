@@ -1,4 +1,4 @@
-// Options of training Gaussians: absolute gradients, and opacities that fall where the low-pass widens a Gaussian.
+// Options of training Gaussians: absolute gradients, opacities that fall where the low-pass widens a Gaussian, exposures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "labs/radiance/run/fields.h"
+#include "labs/radiance/splat/exposure.h"
 #include "labs/radiance/splat/gaussian_field.h"
 #include "labs/radiance/splat/splat_file.h"
 #include "labs/radiance/splat/webp_picture.h"
@@ -133,6 +134,100 @@ TEST(AbsoluteGradients, DecideWhichGaussiansAreDivided) {
   EXPECT_GT(larger, 10) << "pixels that pull to opposite sides cancel in sums alone";
   // When no Gaussian is added any more, they are left out.
   EXPECT_EQ(pulls_after_a_step("absolute", 0.9), pulls_after_a_step("sum", 0.9));
+}
+
+std::vector<float> some_picture(uint32_t seed) {
+  std::vector<float> picture(3 * 40);
+  for (size_t i = 0; i < picture.size(); ++i) picture[i] = float((i * 37 + seed * 11) % 64 + 1) / 64;
+  return picture;
+}
+
+/// Trains factors alone, with views that are these multiples of one picture.
+Exposures fitted_exposures(const std::vector<std::array<float, 3>>& multiples, int rounds) {
+  Exposures exposures(multiples.size(), 0.01);
+  const std::vector<float> picture = some_picture(1);
+  std::vector<float> exposed, gradient(picture.size());
+  for (int round = 0; round < rounds; ++round)
+    for (size_t view = 0; view < multiples.size(); ++view) {
+      exposures.expose(view, picture, exposed);
+      for (size_t i = 0; i < picture.size(); ++i)
+        gradient[i] = exposed[i] - multiples[view][i / (picture.size() / 3)] * picture[i];
+      exposures.update(view, exposures.backward(view, exposed, gradient), 1);
+    }
+  return exposures;
+}
+
+TEST(Exposure, GradientsMatchDifferences) {
+  const Exposures exposures = fitted_exposures({{1.5F, 1, 0.7F}, {0.8F, 1.1F, 1}}, 20);
+  const std::array<float, 3> factors = exposures.factors(0);
+  ASSERT_NE(factors[0], 1);
+  const std::vector<float> picture = some_picture(1), target = some_picture(2);
+  std::vector<float> exposed, gradient(picture.size());
+  exposures.expose(0, picture, exposed);
+  for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = exposed[i] - target[i];
+  const std::array<double, 3> of_factors = exposures.backward(0, exposed, gradient);
+  constexpr double kStep = 1e-3;
+  const auto loss_with = [&](auto&& change) {
+    double sum = 0;
+    for (size_t i = 0; i < picture.size(); ++i) {
+      const size_t c = i / (picture.size() / 3);
+      sum += 0.5 * std::pow(change(i, c, double(factors[c]), double(picture[i])) - double(target[i]), 2);
+    }
+    return sum;
+  };
+  const auto slope = [&](auto&& change) {
+    return (loss_with([&](auto... x) { return change(x..., kStep); }) -
+            loss_with([&](auto... x) { return change(x..., -kStep); })) /
+           (2 * kStep);
+  };
+  for (size_t c = 0; c < 3; ++c)
+    EXPECT_NEAR(of_factors[c], slope([&](size_t, size_t channel, double f, double x, double step) {
+                  return f * (channel == c ? std::exp(step) : 1) * x;
+                }),
+                1e-4);
+  for (const size_t i : {size_t{0}, size_t{50}, size_t{119}})
+    EXPECT_NEAR(gradient[i], slope([&](size_t at, size_t, double f, double x, double step) {
+                  return f * (x + (at == i ? step : 0));
+                }),
+                1e-4);
+}
+
+TEST(Exposure, FindsTheFactorsOfPictures) {
+  const std::vector<std::array<float, 3>> multiples = {{2, 1, 0.5F}, {1, 1, 1}, {0.5F, 1, 2}};
+  const Exposures exposures = fitted_exposures(multiples, 600);
+  for (size_t view = 0; view < multiples.size(); ++view)
+    for (size_t c = 0; c < 3; ++c)
+      EXPECT_NEAR(exposures.factors(view)[c], multiples[view][c], 0.02F * multiples[view][c])
+          << view << " " << c;
+}
+
+TEST(Exposure, DarkPicturesGetSmallerFactorsAndACheckpointKeepsThem) {
+  Scene scene = small_scene();
+  for (size_t view = 1; view < scene.train.size(); view += 2)
+    for (size_t i = 0; i < scene.train[view].image.rgba.size(); ++i)
+      if (i % 4 != 3) scene.train[view].image.rgba[i] = uint8_t(scene.train[view].image.rgba[i] / 2);
+  GaussianConfig config = small_gaussians();
+  config.background = "black";
+  config.exposure_rate = 0.05;
+  const Plan plan = plan_of_painting({});
+  SplatTrainer trainer(scene, splat_options(config), plan, 3);
+  for (int step = 0; step < 400; ++step) trainer.step(0.1);
+  double bright = 0, dark = 0;
+  for (size_t view = 0; view < scene.train.size(); ++view)
+    (view % 2 == 0 ? bright : dark) +=
+        double(trainer.exposures().factors(view)[1]) / double(scene.train.size() / 2);
+  EXPECT_GT(bright, 1.1 * dark);
+  std::vector<TensorView> tensors;
+  nlohmann::json state;
+  trainer.save_state(tensors, state);
+  const TempFolder folder;
+  save_tensors(folder.path() / "c.safetensors", tensors, {});
+  SplatTrainer again(scene, splat_options(config), plan, 3, trainer.set());
+  again.restore_state(TensorFile(folder.path() / "c.safetensors"), state, "here");
+  EXPECT_EQ(again.exposures().factors(1), trainer.exposures().factors(1));
+  trainer.step(0.1), again.step(0.1);
+  EXPECT_EQ(again.exposures().factors(1), trainer.exposures().factors(1));
+  EXPECT_EQ(again.set().position, trainer.set().position);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ SplatOptions splat_options(const GaussianConfig& c) {
   o.rotation_rate = c.rotation_rate;
   o.opacity_rate = c.opacity_rate;
   o.color_rate = c.color_rate;
+  o.exposure_rate = c.exposure_rate;
   o.background = c.background;
   o.density.threshold = c.threshold;
   o.density.budget = c.budget;

@@ -24,7 +24,8 @@ struct GaussianConfig {
   double rotation_rate = 1e-3;
   double opacity_rate = 5e-2;
   double color_rate = 2.5e-3;
-  double threshold = 2e-4;  // mean gradient above which a Gaussian is cloned or split
+  double exposure_rate = 0;  // of each picture's exposure (exposure.h); 0: none is learned
+  double threshold = 2e-4;   // mean gradient above which a Gaussian is cloned or split
   /// What a Gaussian is judged by: the length of its mean's gradient, "sum", or of the sums of its pixels' absolute gradients, "absolute".
   std::string density_gradient = "sum";
   std::string antialias = "no";  // or "yes": opacities fall where the low-pass widens a Gaussian
@@ -47,6 +48,8 @@ struct GaussianConfig {
     visit("rotation_rate", c.rotation_rate, 1e-12, 1, "", "learning rate of rotations");
     visit("opacity_rate", c.opacity_rate, 1e-12, 1, "", "learning rate of opacities, as logits");
     visit("color_rate", c.color_rate, 1e-12, 1, "", "learning rate of the colors");
+    visit("exposure_rate", c.exposure_rate, 0, 1, "",
+          "learning rate of each picture's exposure, factors on red, green and blue; 0: none is learned");
     visit("threshold", c.threshold, 0, 1e3, "", "mean gradient above which a Gaussian is cloned or split");
     visit("density_gradient", c.density_gradient, "sum absolute",
           "gradient that is compared with the threshold: its sum over pixels, or the sum of their absolute "

@@ -20,6 +20,7 @@ struct SplatOptions {
   // steps after which all opacities are reset to nearly transparent
   int64_t reset_every = 3000;
   double reset_until = 0.4;          // of the time
+  double exposure_rate = 0;          // of each picture's exposure; 0: none is learned
   std::string background = "scene";  // as in GaussianConfig
   bool antialiased = false;          // GaussianSet::antialiased; a start that is stays so
   DensityOptions density;

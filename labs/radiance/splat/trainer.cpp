@@ -39,6 +39,7 @@ SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan
       extent_(extent_of(scene.train)),
       set_(start ? std::move(*start) : random_gaussians(options.initial, options.degree, seed, scene.side())),
       optimizer_(options, extent_, set_),
+      exposures_(scene.train.size(), options.exposure_rate),
       random_(seed) {
   if (scene.train.empty()) throw std::invalid_argument("a scene without a view to train on");
   set_.antialiased = set_.antialiased || options_.antialiased;
@@ -92,7 +93,7 @@ void SplatTrainer::hide_what_does_not_count(const View& view) {
       hidden_.push_back(i);
   }
   for (const size_t pixel : hidden_)
-    for (size_t c = 0; c < 3; ++c) target_[c * pixels + pixel] = painter_.image()[c * pixels + pixel];
+    for (size_t c = 0; c < 3; ++c) target_[c * pixels + pixel] = shown()[c * pixels + pixel];
 }
 
 void SplatTrainer::step(double done) {
@@ -104,18 +105,22 @@ void SplatTrainer::step(double done) {
   degree_ = std::min(set_.degree, done < 0.15 ? 0 : done < 0.35 ? 1 : done < 0.55 ? 2 : 3);
   const float background[3] = {behind[0], behind[1], behind[2]};
   painter_.draw(set_, degree_, view.camera, background);
+  const auto taken = size_t(&view - scene_.train.data());
+  if (exposures_.learned()) exposures_.expose(taken, painter_.image(), exposed_);
   hide_what_does_not_count(view);
   d_image_.resize(target_.size());
   const float weight = float(options_.ssim), one = 1;
   painter_.run("loss", [&](Ops& ops) {
     ops.call<SsimLossBwd>({width_, height_}, {.weight = &weight,
-                                              .image = painter_.image().data(),
+                                              .image = shown().data(),
                                               .target = target_.data(),
                                               .d_loss = &one,
                                               .d_image = d_image_.data()});
   });
   for (const size_t pixel : hidden_)
     for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
+  const std::array<double, 3> d_exposure =
+      exposures_.learned() ? exposures_.backward(taken, exposed_, d_image_) : std::array<double, 3>{};
   // No change follows that would read the statistics.
   const bool absolute =
       options_.density.absolute && !options_.density.relocate && done < options_.density_until;
@@ -124,6 +129,7 @@ void SplatTrainer::step(double done) {
   require_finite_gradient();
   seen_.add(absolute ? painter_.pull() : painter_.d_mean(), painter_.extent(), width_, height_);
   optimizer_.update(painter_, set_, gradient_, degree_, done, rate_factor_);
+  if (exposures_.learned()) exposures_.update(taken, d_exposure, rate_factor_);
   if (options_.density.relocate)
     add_noise(set_, options_.density, optimizer_.position_rate(), extent_, seed_, steps_);
   ++steps_;
@@ -180,19 +186,21 @@ double SplatTrainer::last_loss() {
   painter_.run("value of the loss", [&](Ops& ops) {
     ops.call<SsimLossFwd>(
         {width_, height_},
-        {.weight = &weight, .image = painter_.image().data(), .target = target_.data(), .loss = &loss});
+        {.weight = &weight, .image = shown().data(), .target = target_.data(), .loss = &loss});
   });
   return loss;
 }
 
 double SplatTrainer::last_psnr() const {
   double sum = 0;
-  for (size_t i = 0; i < target_.size(); ++i) sum += std::pow(double(painter_.image()[i]) - target_[i], 2);
+  for (size_t i = 0; i < target_.size(); ++i) sum += std::pow(double(shown()[i]) - target_[i], 2);
   return -10 * std::log10(sum / double(target_.size() - 3 * hidden_.size()));
 }
 
 void SplatTrainer::save_state(std::vector<TensorView>& tensors, nlohmann::json& state) const {
   for (const TensorView& t : optimizer_.state()) tensors.push_back(t);
+  if (exposures_.learned())
+    for (const TensorView& t : exposures_.state()) tensors.push_back(t);
   tensors.push_back({"seen.pull", "F32", {int64_t(seen_.pull.size())}, seen_.pull.data()});
   tensors.push_back({"seen.views", "I32", {int64_t(seen_.seen.size())}, seen_.seen.data()});
   std::ostringstream random;
@@ -209,6 +217,7 @@ void SplatTrainer::restore_state(const TensorFile& file, const nlohmann::json& s
     throw std::runtime_error(where + ": \"" + what + "\" is damaged");
   };
   optimizer_.restore(file, where);
+  if (exposures_.learned()) exposures_.restore(file, where);
   file.read("seen.pull", "F32", {int64_t(seen_.pull.size())}, seen_.pull.data());
   file.read("seen.views", "I32", {int64_t(seen_.seen.size())}, seen_.seen.data());
   steps_ = number_in<int64_t>(state, "step", {0, range::steps.high}, where);

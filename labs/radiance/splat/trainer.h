@@ -9,6 +9,7 @@
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/splat/density.h"
+#include "labs/radiance/splat/exposure.h"
 #include "labs/radiance/splat/painter.h"
 #include "labs/radiance/splat/splat_optimizer.h"
 #include "labs/radiance/splat/splat_options.h"
@@ -41,6 +42,7 @@ class SplatTrainer {
   int degree() const { return degree_; }  // in use now
   const Painter& painter() const { return painter_; }
   Painter& painter() { return painter_; }
+  const Exposures& exposures() const { return exposures_; }
   bool black() const { return black_; }
   /// Describes the last addition and removal; empty before the first.
   const std::string& last_change() const { return last_change_; }
@@ -56,6 +58,8 @@ class SplatTrainer {
   std::array<float, 3> draw_background() const;
   void make_target(const View& view, const std::array<float, 3>& background);
   void hide_what_does_not_count(const View& view);
+  /// The last step's picture as its camera takes it.
+  const std::vector<float>& shown() const { return exposures_.learned() ? exposed_ : painter_.image(); }
   void change(double done);
   void require_finite() const;
   void require_finite_gradient();
@@ -69,7 +73,8 @@ class SplatTrainer {
   GaussianSet set_, gradient_;
   SplatOptimizer optimizer_;
   DensityStatistics seen_;
-  std::vector<float> target_, d_image_;
+  Exposures exposures_;
+  std::vector<float> target_, exposed_, d_image_;
   std::vector<size_t> hidden_;  // pixels of the last view that do not count
   std::vector<int32_t> views_;  // the views left in this round, in order
   std::mt19937_64 random_;
