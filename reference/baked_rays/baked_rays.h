@@ -97,7 +97,7 @@ struct BakedRays {
     float t(int64_t k) const { return first + float(k) * step; }
   };
   static Path path(const float origin[3], const float direction[3], const float settings[4], int64_t grid) {
-    const float box[3] = {settings[0], settings[1], 0};
+    const float box[4] = {settings[0], settings[1], 0, kNoFar};
     const VoxelMarch::Line line = VoxelMarch::line(origin, direction, box, grid);
     return {line, line.enter + 0.5F * settings[2], settings[2]};
   }

@@ -18,7 +18,7 @@ void each_ray(const Args& a, auto&& visit) {
       o[axis] = float(a.origins[axis * a.shape.rays + r]);
       d[axis] = float(a.directions[axis * a.shape.rays + r]);
     }
-    visit(r, RayMarch::box_span(o, d, float(a.steps[0]), side), o, d);
+    visit(r, RayMarch::box_span(o, d, float(a.steps[0]), float(a.steps[4]), side), o, d);
   }
 }
 
@@ -35,6 +35,13 @@ const Boundary<RayMarch> kNear("entry and the nearest distance", {"origins", "st
                                    met.compare(span.enter, float(a.steps[0]));
                                  });
                                });
+const Boundary<RayMarch> kFar("exit and the farthest distance", {"origins", "steps"},
+                              {"std::min(leave, std::max(a, b))"}, kBelow | kOn,
+                              [](const auto& a, Sides& met) {
+                                each_ray(a, [&](int64_t, RayMarch::Span span, const float*, const float*) {
+                                  if (span.enter < span.leave) met.compare(span.leave, float(a.steps[4]));
+                                });
+                              });
 const Boundary<RayMarch> kTiny("direction along an axis and the least one", {"directions"},
                                {"std::abs(d) < 1e-9F"}, kBelow | kAbove, [](const auto& a, Sides& met) {
                                  for (int64_t i = 0; i < 3 * a.shape.rays; ++i)
@@ -92,13 +99,11 @@ const Boundary<RayMarch> kStart("place in the first step", {"jitter"}, {}, kOn |
                                 [](const auto& a, Sides& met) {
                                   for (int64_t r = 0; r < a.shape.rays; ++r) met.compare(a.jitter[r], 0);
                                 });
-const NoBoundary<RayMarch> kRest(
-    {{"std::max({std::abs", "largest of three coordinates, whose order changes along every ray"},
-     {"index % 8", "an index: sizes draw every remainder"},
-     {"INFINITY", "begin of a minimum over three axes"},
-     {"std::min(leave, std::max(a, b))", "the exit: every ray that meets the box has one through each wall"},
-     {"std::clamp(cell, 0, int32_t(grid) - 1)",
-      "samples at the walls, which rays that enter and leave the box have"}});
+const NoBoundary<RayMarch> kRest({{"std::max({std::abs",
+                                   "largest of three coordinates, whose order changes along every ray"},
+                                  {"index % 8", "an index: sizes draw every remainder"},
+                                  {"std::clamp(cell, 0, int32_t(grid) - 1)",
+                                   "samples at the walls, which rays that enter and leave the box have"}});
 
 }  // namespace
 }  // namespace klab

@@ -100,6 +100,7 @@ void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
   steps[1] = side * 1.7320508F / (16 + unit(random) * 1000);
   steps[2] = steps[1] * (random() % 4 == 0 ? 1.0F : 1 + 30 * unit(random));
   steps[3] = cones[random() % 6];
+  steps[4] = random() % 2 ? kNoFar : steps[0] + 1.5F * side * unit(random);
   strew_bits(x, random);
 }
 
@@ -108,7 +109,8 @@ void draw_widely(const RayMarch::Args<float>& x, Generator& random) {
 void RayMarch::reference(const Args<double>& x, const Args<double>&) {
   const Shape& s = x.shape;
   // The values are floats held in doubles; converting back is exact, and all arithmetic below is float's.
-  const float steps[4] = {float(x.steps[0]), float(x.steps[1]), float(x.steps[2]), float(x.steps[3])};
+  const float steps[5] = {float(x.steps[0]), float(x.steps[1]), float(x.steps[2]), float(x.steps[3]),
+                          float(x.steps[4])};
   const float side = float(1 << (s.cascades - 1));
   int64_t total = 0;
   bool full = false;
@@ -120,7 +122,7 @@ void RayMarch::reference(const Args<double>& x, const Args<double>&) {
       o[axis] = float(x.origins[axis * s.rays + r]);
       d[axis] = float(x.directions[axis * s.rays + r]);
     }
-    const Span span = box_span(o, d, steps[0], side);
+    const Span span = box_span(o, d, steps[0], steps[4], side);
     if (!(span.enter < span.leave)) continue;
     const float first = span.enter + float(x.jitter[r]) * step_at(span.enter, steps);
     std::vector<float> kept;
@@ -167,8 +169,8 @@ void RayMarch::arrange(const Args<float>& x, Generator& random) {
   // so that all pairs are tested. At least 64 and at most 1024 steps of the shortest length in the diagonal.
   const bool cone = (s.cascades > 1) != (s.rays % 3 == 1);
   const float dt = side * 1.7320508F / float(std::clamp<int64_t>(s.max_samples, 64, 1024));
-  const float steps[4] = {0.05F, dt, cone ? 8 * dt : dt, cone ? 1.0F / 64.0F : 0.0F};
-  std::copy(steps, steps + 4, const_cast<float*>(x.steps));
+  const float steps[5] = {0.05F, dt, cone ? 8 * dt : dt, cone ? 1.0F / 64.0F : 0.0F, kNoFar};
+  std::copy(steps, steps + 5, const_cast<float*>(x.steps));
   s.grid < 128 ? strew_blobs(x, random) : place_balls(x, random);
 }
 

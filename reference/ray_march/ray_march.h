@@ -7,7 +7,7 @@
 // A ray's candidates are   t_0 = enter + jitter·dt(enter),
 //   cone = 0:  t_k = t_0 + k·dt_min         (one multiplication and one addition: a lattice that can be
 //   jumped on) cone > 0:  t_{k+1} = t_k + dt(t_k)      with dt(t) = min(max(t·cone, dt_min), dt_max)
-// as long as t_k < leave. A candidate becomes a sample (t_k, dt(t_k)) when the cell of origin + t_k·direction
+// as long as t_k < leave, where the ray leaves the box or reaches far. A candidate becomes a sample (t_k, dt(t_k)) when the cell of origin + t_k·direction
 // in the smallest cascade that contains it is occupied; a ray takes at most max_samples. (Steps and cascades
 // after Müller et al., "Instant Neural Graphics Primitives", 2022, appendix E.)
 //
@@ -20,6 +20,7 @@
 #include <cmath>
 
 #include "reference/contract.h"
+#include "reference/no_far.h"
 
 namespace klab {
 
@@ -41,7 +42,7 @@ struct RayMarch {
     const T* origins;          // [3,rays] f32, grid space
     const T* directions;       // [3,rays] f32, unit length
     const T* jitter;           // [rays] f32 in [0,1): where in its first step a ray begins
-    const T* steps;            // [4] f32: near, dt_min, dt_max, cone
+    const T* steps;            // [5] f32: near, dt_min, dt_max, cone, far
     const uint8_t* occupancy;  // [cascades, grid³/8] bits in Morton order, bit i of byte b is cell 8b+i
     int32_t* ray_begin;        // [rays+1], written (=): samples of ray r are ray_begin[r] .. ray_begin[r+1]-1
     T* t;      // [capacity] f32, distance along the ray; entries past the last sample keep their value
@@ -53,7 +54,7 @@ struct RayMarch {
     visit("origins", args.origins, Role::input, Draw::unit, {3, s.rays});
     visit("directions", args.directions, Role::input, Draw::arranged, {3, s.rays});
     visit("jitter", args.jitter, Role::input, Draw::unit, {s.rays});
-    visit("steps", args.steps, Role::input, Draw::arranged, {4});
+    visit("steps", args.steps, Role::input, Draw::arranged, {5});
     visit("occupancy", args.occupancy, Role::input, Draw::arranged,
           {s.cascades, s.grid * s.grid * s.grid / 8});
     visit("ray_begin", args.ray_begin, Role::output, Draw::arranged, {s.rays + 1});
@@ -84,12 +85,12 @@ struct RayMarch {
     return spread(x) | spread(y) << 1 | spread(z) << 2;
   }
 
-  /// Part of a ray inside the box: {enter, leave}, enter >= near; empty if enter >= leave.
+  /// Part of a ray inside the box: {enter, leave}, enter >= near and leave <= far; empty if enter >= leave.
   struct Span {
     float enter, leave;
   };
-  static Span box_span(const float origin[3], const float direction[3], float near, float side) {
-    float enter = near, leave = INFINITY;
+  static Span box_span(const float origin[3], const float direction[3], float near, float far, float side) {
+    float enter = near, leave = far;
     for (int axis = 0; axis < 3; ++axis) {
       const float inverse = 1.0F / direction_or_tiny(direction[axis]);
       const float a = (0.5F - 0.5F * side - origin[axis]) * inverse;

@@ -10,7 +10,7 @@ namespace {
 using Args = VoxelMarch::Args<double>;
 
 void each_line(const Args& a, auto&& visit) {
-  const float box[3] = {float(a.box[0]), float(a.box[1]), float(a.box[2])};
+  const float box[4] = {float(a.box[0]), float(a.box[1]), float(a.box[2]), float(a.box[3])};
   for (int64_t r = 0; r < a.shape.rays; ++r) {
     float o[3], d[3];
     for (int64_t axis = 0; axis < 3; ++axis) {
@@ -33,6 +33,13 @@ const Boundary<VoxelMarch> kNear("entry and the nearest distance", {"origins", "
                                      met.compare(l.enter, float(a.box[0]));
                                    });
                                  });
+const Boundary<VoxelMarch> kFar("exit and the farthest distance", {"origins", "box"},
+                                {"std::min(l.leave, std::max(a, b))"}, kBelow | kOn,
+                                [](const auto& a, Sides& met) {
+                                  each_line(a, [&](const VoxelMarch::Line& l) {
+                                    if (l.enter < l.leave) met.compare(l.leave, float(a.box[3]));
+                                  });
+                                });
 const Boundary<VoxelMarch> kTiny("direction along an axis and the least one", {"directions"},
                                  {"std::abs(direction[axis]) < 1e-9F"}, kBelow | kAbove,
                                  [](const auto& a, Sides& met) {
@@ -58,10 +65,7 @@ const ResultBoundary<VoxelMarch> kFits("last ray with samples ends where the roo
                                        });
 const NoBoundary<VoxelMarch> kRest(
     {{"bit % 8", "an index: sizes draw every remainder"},
-     {"INFINITY", "begin of a minimum over three axes"},
      {": -1;", "the step along an axis, by the sign of the direction"},
-     {"std::min(l.leave, std::max(a, b))",
-      "the exit: every ray that meets the box has one through each wall"},
      {"std::clamp(at, 0.0F", "the cell at a wall, where every ray from outside enters"},
      {"there < next", "the nearest of three planes, whose order changes along every ray"},
      {"std::min(next, l.leave)", "the last cell of every ray"},

@@ -49,6 +49,7 @@ void VoxelMarch::arrange(const Args<float>& x, Generator& random) {
   box[0] = random.widely && random() % 2 ? Unit(0, side)(random) : 0.05F;
   box[1] = side;
   box[2] = random.widely && random() % 2 ? 1.0F : 0.0F;
+  box[3] = random.widely && random() % 2 ? box[0] + Unit(0, 1.5F * side)(random) : kNoFar;
   for (int64_t r = 0; r < s.rays; ++r) {
     float norm = 0;
     for (int axis = 0; axis < 3; ++axis) {
@@ -72,7 +73,7 @@ void VoxelMarch::arrange(const Args<float>& x, Generator& random) {
 void VoxelMarch::reference(const Args<double>& x, const Args<double>&) {
   const Shape& s = x.shape;
   // The values are floats held in doubles; converting back is exact, and all arithmetic is float's.
-  const float box[3] = {float(x.box[0]), float(x.box[1]), float(x.box[2])};
+  const float box[4] = {float(x.box[0]), float(x.box[1]), float(x.box[2]), float(x.box[3])};
   int64_t total = 0;
   bool full = false;
   for (int64_t r = 0; r < s.rays; ++r) {

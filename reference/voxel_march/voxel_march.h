@@ -19,6 +19,7 @@
 
 #include "reference/contract.h"
 #include "reference/graded_grid.h"
+#include "reference/no_far.h"
 
 namespace klab {
 
@@ -37,9 +38,10 @@ struct VoxelMarch {
   template <class T>
   struct Args {
     Shape shape;
-    const T* origins;          // [3,rays] f32, grid space
-    const T* directions;       // [3,rays] f32, unit length
-    const T* box;              // [3] f32: near, where rays begin; side, a power of two; 1: cells grow, or 0
+    const T* origins;     // [3,rays] f32, grid space
+    const T* directions;  // [3,rays] f32, unit length
+    const T*
+        box;  // [4] f32: near, where rays begin; side, a power of two; 1: cells grow, or 0; far, where they end
     const uint8_t* occupancy;  // [grid³/8] bits in Morton order, bit i of byte b is cell 8b+i
     int32_t* ray_begin;        // [rays+1], written (=): samples of ray r are ray_begin[r] .. ray_begin[r+1]-1
     T* t;      // [capacity] f32, middle of the piece; entries past the last sample keep their value
@@ -50,7 +52,7 @@ struct VoxelMarch {
     const Shape& s = args.shape;
     visit("origins", args.origins, Role::input, Draw::arranged, {3, s.rays});
     visit("directions", args.directions, Role::input, Draw::arranged, {3, s.rays});
-    visit("box", args.box, Role::input, Draw::arranged, {3});
+    visit("box", args.box, Role::input, Draw::arranged, {4});
     visit("occupancy", args.occupancy, Role::input, Draw::arranged, {s.grid * s.grid * s.grid / 8});
     visit("ray_begin", args.ray_begin, Role::output, Draw::arranged, {s.rays + 1});
     visit("t", args.t, Role::accumulate, Draw::unit, {s.capacity});
@@ -100,10 +102,10 @@ struct VoxelMarch {
     float exit(int axis, int32_t c) const { return plane(axis, c + (step[axis] > 0)); }
   };
   /// Returns the line of a ray; `box` as in the contract.
-  static Line line(const float origin[3], const float direction[3], const float box[3], int64_t grid) {
+  static Line line(const float origin[3], const float direction[3], const float box[4], int64_t grid) {
     Line l{};
     l.enter = box[0];
-    l.leave = INFINITY;
+    l.leave = box[3];
     l.graded = GradedGrid::of(double(box[1]), box[2] != 0);
     l.grid = int32_t(grid);
     // A power of two: products with it are exact.

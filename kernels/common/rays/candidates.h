@@ -70,7 +70,7 @@ __device__ __forceinline__ bool occupied(const Scene& scene, const Ray& ray, flo
 __device__ __forceinline__ Ray ray_of(const Scene& scene, const Steps& steps, int64_t r) {
   Ray ray{{}, {}, INFINITY, -INFINITY};
   if (r >= scene.rays) return ray;
-  float enter = scene.steps[0], leave = INFINITY;
+  float enter = scene.steps[0], leave = scene.steps[4];
   const float side = float(1 << (scene.cascades - 1));
   for (int axis = 0; axis < 3; ++axis) {
     const float o = scene.origins[axis * scene.rays + r], d = scene.directions[axis * scene.rays + r];

@@ -56,7 +56,7 @@ struct Path {
       o[axis] = x.origins[axis * s.rays + ray];
       dir[axis] = x.directions[axis * s.rays + ray];
     }
-    span = March::box_span(o, dir, x.steps[0], float(1 << (s.cascades - 1)));
+    span = March::box_span(o, dir, x.steps[0], x.steps[4], float(1 << (s.cascades - 1)));
     first = span.enter + x.jitter[ray] * March::step_at(span.enter, x.steps);
   }
   HWY_INLINE bool empty() const { return !(span.enter < span.leave); }

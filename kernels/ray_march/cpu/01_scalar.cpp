@@ -31,7 +31,8 @@ bool occupied(const March::Args<float>& x, const float p[3]) {
 // Samples of one ray, at most `room` of them, into t; returns how many there would be.
 int64_t march(const March::Args<float>& x, const Ray& ray, float jitter, float* t_out) {
   const March::Shape& s = x.shape;
-  const March::Span span = March::box_span(ray.o, ray.d, x.steps[0], float(1 << (s.cascades - 1)));
+  const March::Span span =
+      March::box_span(ray.o, ray.d, x.steps[0], x.steps[4], float(1 << (s.cascades - 1)));
   if (!(span.enter < span.leave)) return 0;
   const float first = span.enter + jitter * March::step_at(span.enter, x.steps);
   float t = first;

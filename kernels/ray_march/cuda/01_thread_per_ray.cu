@@ -26,7 +26,7 @@ __device__ __forceinline__ bool occupied(const Scene& scene, const Place& at) {
 /// Calls take(i, t) for sample i of ray r, at distance t; returns their number.
 template <class Take>
 __device__ __forceinline__ int march(const Scene& scene, int64_t r, Take take) {
-  float o[3], d[3], enter = scene.steps[0], leave = INFINITY;
+  float o[3], d[3], enter = scene.steps[0], leave = scene.steps[4];
   const float side = float(1 << (scene.cascades - 1));
   for (int axis = 0; axis < 3; ++axis) {
     o[axis] = scene.origins[axis * scene.rays + r];

@@ -42,7 +42,7 @@ __device__ __forceinline__ Line line_of(const Scene& scene, int64_t r) {
   const bool even = l.shells < 2;
   const float scale = even ? float(scene.grid) / side : 1, begin = even ? 0.5F - 0.5F * side : 0.5F;
   l.enter = scene.box[0];
-  l.leave = INFINITY;
+  l.leave = scene.box[3];
   for (int axis = 0; axis < 3; ++axis) {
     float d = scene.directions[axis * scene.rays + r];
     if (fabsf(d) < 1e-9F) d = copysignf(1e-9F, d);

@@ -13,7 +13,7 @@ std::vector<Piece> march(const VoxelMarch::Args<float>& x, int64_t r) {
   const int64_t rays = x.shape.rays;
   const float o[3] = {x.origins[r], x.origins[rays + r], x.origins[2 * rays + r]};
   const float d[3] = {x.directions[r], x.directions[rays + r], x.directions[2 * rays + r]};
-  const float box[3] = {x.box[0], x.box[1], 0};
+  const float box[4] = {x.box[0], x.box[1], 0, x.box[3]};
   std::vector<Piece> pieces;
   VoxelMarch::walk(VoxelMarch::line(o, d, box, x.shape.grid), x.shape.grid,
                    [&](const int32_t* cell, float from, float to) {
