@@ -135,6 +135,11 @@ VoxelModel voxels_of(const FieldModel& model, const FramePlanOptions& o, CallTim
 /// The plans of a baked scene.
 void add_baked_plans(std::vector<FramePlan>& plans, const FieldModel& model, const FramePlanOptions& o,
                      CallTimes& times, const std::function<void(const std::string&)>& say) {
+  if (model.placement().far < kNoFar)
+    throw std::runtime_error(
+        fmt::format("was trained with \"far\" {:g}, and rays through baked voxels have no such end: leave "
+                    "07_baked and 09_foveated out, as by --plans {}",
+                    model.placement().far, model.as_voxels() != nullptr ? "01" : "02,03,04,05,06,08"));
   if (!model.as_voxels()) say(fmt::format("baking    a grid of {0} x {0} x {0} cells", o.cells));
   const VoxelModel voxels = voxels_of(model, o, times);
   const bool file =

@@ -98,7 +98,7 @@ void main() {
   vec3 d = ray_direction(), inverse = 1.0 / away_from_zero(d);
   vec3 a = (0.5 - 0.5 * SIDE - eye) * inverse, b = (0.5 + 0.5 * SIDE - eye) * inverse;
   vec3 near = min(a, b), far = max(a, b);
-  float enter = max(max(near.x, near.y), max(near.z, NEAR)), leave = min(far.x, min(far.y, far.z));
+  float enter = max(max(near.x, near.y), max(near.z, NEAR)), leave = min(min(far.x, far.y), min(far.z, FAR));
   vec3 sum = vec3(0);
   float through = 1.0;
   if (enter < leave) {

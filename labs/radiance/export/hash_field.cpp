@@ -87,6 +87,7 @@ PageField page_field(const Model& model) {
                                {"CASCADES", whole(model.placement.cascades)},
                                {"SIDE", real(side)},
                                {"NEAR", real(model.placement.near)},
+                               {"FAR", real(model.placement.far)},
                                {"STEP_LEAST", real(step)},
                                {"STEP_MOST", real(step * side)},
                                {"CONE", real(model.placement.cascades > 1 ? c.cone : 0)},

@@ -40,6 +40,7 @@ PageField page_field(const VoxelModel& model) {
                                {"SIDE", real(side)},
                                {"SHELLS", whole(GradedGrid::of(double(side), model.is_graded()).shells)},
                                {"NEAR", real(model.placement.near)},
+                               {"FAR", real(model.placement.far)},
                                {"EARLY_STOP", real(c.early_stop)},
                                {"EMPTY", real(c.empty)},
                                {"BASIS", whole(basis)},

@@ -74,7 +74,7 @@ void main() {
   vec3 d = ray_direction(), v = away_from_zero(d), inverse = 1.0 / v, u = eye - 0.5;
   vec3 a = (planes_at(ivec3(0)) - u) * inverse, b = (planes_at(ivec3(GRID)) - u) * inverse;
   vec3 near = min(a, b), far = max(a, b);
-  float enter = max(max(near.x, near.y), max(near.z, NEAR)), leave = min(far.x, min(far.y, far.z));
+  float enter = max(max(near.x, near.y), max(near.z, NEAR)), leave = min(min(far.x, far.y), min(far.z, FAR));
   vec3 sum = vec3(0);
   float through = 1.0;
   if (enter < leave) {

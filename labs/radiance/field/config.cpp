@@ -26,6 +26,7 @@ void Config::validate() const {
       table_sparse * 1.6 < table_crowded,
       "\"table_crowded\" must be more than 1.6 times \"table_sparse\": a level that has grown would shrink");
   require((grid & (grid - 1)) == 0, "\"grid\" must be a power of two");
+  require(far == 0 || far > near, "\"far\" must be 0 or above \"near\"");
 }
 
 Config config_from_json(const std::string& text, const std::string& where) {

@@ -78,6 +78,7 @@ struct Config : LossSettings {
   // Marching.
   double steps_per_diagonal = 384;  // steps in the diagonal of the unit cube
   double near = 0;                  // distance up to which nothing is sampled; 0: Scene::near
+  double far = 0;                   // and from which on; 0: up to the end of the box
   double cone = 1.0 / 256;          // step over distance, for scenes larger than the unit cube
   double early_stop = 1e-4;         // transmittance
   // Occupancy grid.
@@ -172,6 +173,9 @@ struct Config : LossSettings {
     visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
+    visit("far", c.far, 0, 1000, "cube sides",
+          "distance from the camera behind which nothing is sampled, in sides of the unit cube; 0: no such "
+          "distance");
     visit("cone", c.cone, 0, 1, "step / distance",
           "step over distance, for scenes larger than the unit cube");
     visit("early_stop", c.early_stop, 0, 0.5, "share of the light", "transmittance at which a ray ends");

@@ -18,6 +18,7 @@ void FrequencyConfig::validate() const {
   if (coarse + fine > chunk)
     throw std::invalid_argument(
         "config: \"chunk\" must have room for a ray, \"coarse\" and \"fine\" samples");
+  if (far != 0 && far <= near) throw std::invalid_argument("config: \"far\" must be 0 or above \"near\"");
 }
 
 FrequencyConfig frequency_config_from_json(const std::string& text, const std::string& where) {

@@ -40,7 +40,7 @@ struct FrequencyConfig {
   std::string loss = "mse";            // "mse" | "huber" | "smooth_l1"
   std::string background = "white";    // "white" | "black" | "random"
   std::string pixel_point = "middle";  // as in Config
-  double near = 0;                     // as in Config
+  double near = 0, far = 0;            // as in Config
   LossSettings
       terms;  // of these the weights of the rays' opacity: the others need what this field does not have
 
@@ -70,6 +70,9 @@ struct FrequencyConfig {
     visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
+    visit("far", c.far, 0, 1000, "cube sides",
+          "distance from the camera behind which nothing is sampled, in sides of the unit cube; 0: no such "
+          "distance");
     for (const LossTerm& each : loss_terms())
       if (each.term->needs == Term::opacity)
         visit(each.term->name, c.terms.*each.weight, each.term->low, each.term->high, "",

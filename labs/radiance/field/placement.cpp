@@ -22,6 +22,7 @@ std::string placement_to_json(const Placement& placement) {
                           {"near", placement.near},
                           {"black", placement.black}};
   if (placement.yzx) place["yzx"] = true;
+  if (placement.far < kNoFar) place["far"] = placement.far;
   return place.dump();
 }
 
@@ -32,6 +33,7 @@ Placement placement_from(const TensorFile& file) {
   p.cascades = number_in<int>(place, "cascades", range::cascades, where);
   p.scale = float(number_in<double>(place, "scale", range::scale, where));
   p.near = float(number_in<double>(place, "near", range::near, where));
+  if (place.contains("far")) p.far = float(number_in<double>(place, "far", range::near, where));
   const auto offset = place.find("offset");
   if (offset == place.end() || !offset->is_array() || offset->size() != 3)
     throw std::runtime_error(where + ": \"offset\" must be three numbers");

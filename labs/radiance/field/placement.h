@@ -5,6 +5,7 @@
 
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/scene/camera.h"
+#include "reference/no_far.h"
 
 namespace klab {
 
@@ -17,6 +18,7 @@ struct Placement {
   bool black = false;  // evaluation on black instead of white
   /// The field's own axes are y, z and x of the world's: in snapshots of instant-ngp (snapshot.h), which turns its scenes.
   bool yzx = false;
+  float far = kNoFar;  // distance at which rays end
 
   float side() const { return float(1 << (cascades - 1)); }
   /// Returns a point or a direction of the grid, or a camera in it, in the field's own axes.

@@ -47,8 +47,8 @@ void march(const Model& model, const Plan& plan, Profile& profile, RayBatch& b) 
   const Config& c = model.config;
   const float side = model.placement.side();
   const float smallest = std::sqrt(3.0F) / float(c.steps_per_diagonal);
-  const float steps[4] = {model.placement.near, smallest, smallest * side,
-                          model.placement.cascades > 1 ? float(c.cone) : 0.0F};
+  const float steps[5] = {model.placement.near, smallest, smallest * side,
+                          model.placement.cascades > 1 ? float(c.cone) : 0.0F, model.placement.far};
   const RayMarch::Shape shape = {.rays = b.rays,
                                  .grid = c.grid,
                                  .cascades = model.placement.cascades,

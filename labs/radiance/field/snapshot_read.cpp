@@ -156,8 +156,10 @@ class SnapshotReader {
       p.black = color.x + color.y + color.z < 1.5F;
     }
     p.near = 0.05F;
-    if (const auto own = root_.find("klab"); own != root_.end())
+    if (const auto own = root_.find("klab"); own != root_.end()) {
       p.near = float(number<double>(*own, "near", range::near, double(p.near)));
+      if (own->contains("far")) p.far = float(number<double>(*own, "far", range::near, 0));
+    }
     return p;
   }
   Vec3 vector(const json& value, const char* key) const {

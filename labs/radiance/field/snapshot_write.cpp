@@ -222,6 +222,12 @@ void save_snapshot(const std::filesystem::path& file, const Model& model, const 
   density["n_output_dims"] = layout.density.out;
   std::string interpolation = c.interpolation;
   interpolation[0] = char(interpolation[0] - 'a' + 'A');
+  json own = {{"steps_per_diagonal", c.steps_per_diagonal},
+              {"cone", c.cone},
+              {"early_stop", c.early_stop},
+              {"max_samples_per_ray", c.max_samples_per_ray},
+              {"near", p.near}};
+  if (p.far < kNoFar) own["far"] = p.far;
   const json tree = {{"loss", {{"otype", c.loss == "mse" ? "L2" : "Huber"}}},
                      {"optimizer", optimizer_of(c)},
                      {"encoding",
@@ -239,12 +245,7 @@ void save_snapshot(const std::filesystem::path& file, const Model& model, const 
                         {{{"n_dims_to_encode", 3}, {"otype", "SphericalHarmonics"}, {"degree", c.sh_degree}},
                          {{"otype", "Identity"}}}}}},
                      {"rgb_network", network_of(color_width, c.color_hidden)},
-                     {"klab",
-                      {{"steps_per_diagonal", c.steps_per_diagonal},
-                       {"cone", c.cone},
-                       {"early_stop", c.early_stop},
-                       {"max_samples_per_ray", c.max_samples_per_ray},
-                       {"near", p.near}}},
+                     {"klab", std::move(own)},
                      {"snapshot",
                       {{"version", 1},
                        {"mode", "nerf"},

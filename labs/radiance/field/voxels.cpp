@@ -43,6 +43,7 @@ void VoxelConfig::validate() const {
           "\"grid\" and \"first_grid\" must be powers of two");
   require(first_grid <= grid, "\"first_grid\" must not be above \"grid\"");
   require(grow_until <= prune_until, "\"prune_until\" must not be below \"grow_until\"");
+  require(far == 0 || far > near, "\"far\" must be 0 or above \"near\"");
 }
 
 VoxelConfig voxel_config_from_json(const std::string& text, const std::string& where) {

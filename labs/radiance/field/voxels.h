@@ -43,7 +43,7 @@ struct VoxelConfig : LossSettings {
   int64_t batch_samples = 1 << 17;  // samples with a gradient in a step; the number of rays follows
   int64_t first_rays = 256;
   std::string pixel_point = "middle";  // as in Config
-  double near = 0;                     // as in Config
+  double near = 0, far = 0;            // as in Config
   double early_stop = 1e-4;            // transmittance
   // Loss, besides the weights of its terms.
   std::string loss = "huber";  // "mse" | "huber" | "smooth_l1"
@@ -82,6 +82,9 @@ struct VoxelConfig : LossSettings {
     visit("near", c.near, 0, 8, "cube sides",
           "distance from the camera up to which nothing is sampled, in sides of the unit cube; 0: as the "
           "scene says");
+    visit("far", c.far, 0, 1000, "cube sides",
+          "distance from the camera behind which nothing is sampled, in sides of the unit cube; 0: no such "
+          "distance");
     visit("early_stop", c.early_stop, 0, 0.5, "share of the light", "transmittance at which a ray ends");
     visit("loss", c.loss, "mse huber smooth_l1", "what a difference of colors costs");
     visit("background", c.background, "white black random", "behind transparent pixels, in training");

@@ -105,7 +105,7 @@ void FrequencyPasses::spread(const RaySpan& rays, const std::optional<Draws>& dr
       o[axis] = rays.origins[axis * rays.stride + rays.first + r];
       d[axis] = rays.directions[axis * rays.stride + rays.first + r];
     }
-    RayMarch::Span span = RayMarch::box_span(o, d, placement_.near, placement_.side());
+    RayMarch::Span span = RayMarch::box_span(o, d, placement_.near, placement_.far, placement_.side());
     if (!(span.enter < span.leave)) span = {placement_.near, placement_.near};
     leave_[size_t(r)] = span.leave;
     float* edges = edges_.data() + r * (bins + 1);

@@ -41,7 +41,7 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
       config_(of_a_part(config, share_)),
       plan_(plan),
       seed_(seed),
-      model_(config, placement_of(with_views(scene), config.background == "black", config.near)),
+      model_(config, placement_of(with_views(scene), config.background == "black", config.near, config.far)),
       passes_(config_, model_.placement),
       memory_(backend),
       ops_(memory_),

@@ -39,7 +39,7 @@ struct StepNumbers {
   int32_t not_finite[3] = {kAllFinite, kAllFinite,
                            kAllFinite};  // out: element, in the order of a field's checks
   float loss = 0;                        // out
-  float march[4] = {};                   // near, dt_min, dt_max, cone
+  float march[5] = {};                   // near, dt_min, dt_max, cone, far
   float volume[2] = {1, 0};              // side, and whether cells grow with their distance from the middle
   float stop = 0, one = 1;
   float term[kLossTerms] = {};       // weights of the loss's terms, in the order of their list
@@ -52,7 +52,7 @@ struct StepNumbers {
   float scale = 1;              // of the loss, where gradients are stored in fewer bits
   int32_t lost[3] = {};         // out: what rounding them did, in the order of round_narrow
   int32_t not_counted[3] = {};  // out: the same of other tensors, which is not used
-  float box[3] = {};            // near, side and whether cells grow, of a grid of voxels,
+  float box[4] = {};            // near, side, whether cells grow, and far, of a grid of voxels,
   float empty = 0;              // and the log-density of its vertices without a row
 };
 

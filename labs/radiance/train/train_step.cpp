@@ -388,9 +388,9 @@ StepNumbers marching_numbers(const Config& c, const Placement& place) {
   StepNumbers n;
   n.volume[0] = place.side();
   n.smallest_step = std::sqrt(3.0F) / float(c.steps_per_diagonal);
-  const float march[4] = {place.near, n.smallest_step, n.smallest_step * n.volume[0],
-                          place.cascades > 1 ? float(c.cone) : 0.0F};
-  std::copy(march, march + 4, n.march);
+  const float march[5] = {place.near, n.smallest_step, n.smallest_step * n.volume[0],
+                          place.cascades > 1 ? float(c.cone) : 0.0F, place.far};
+  std::copy(march, march + 5, n.march);
   n.stop = float(-std::log(std::max(c.early_stop, 1e-30)));
   return n;
 }

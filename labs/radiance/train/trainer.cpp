@@ -45,8 +45,8 @@ Trainer::Trainer(const Scene& scene, const Config& config, const Plan& plan, uin
       loss_scale_(precision.scale ? std::optional<LossScale>(*precision.scale) : std::nullopt),
       learned_(owned_by("table",
                         [&] {
-                          return LearnedModel(config,
-                                              placement_of(scene, config.background == "black", config.near));
+                          return LearnedModel(config, placement_of(scene, config.background == "black",
+                                                                   config.near, config.far));
                         })),
       occupancy_(owned_by("grid", [&] { return Occupancy(learned_.model()); })),
       errors_(config_, scene, pool != nullptr),

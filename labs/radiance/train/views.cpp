@@ -1,5 +1,7 @@
 #include "labs/radiance/train/views.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -59,8 +61,15 @@ const Scene& with_views(const Scene& scene) {
   return scene;
 }
 
-Placement placement_of(const Scene& scene, bool black, double near) {
-  return {scene.cascades, scene.scale, scene.offset, near > 0 ? float(near) : scene.near, black};
+Placement placement_of(const Scene& scene, bool black, double near, double far) {
+  Placement place{scene.cascades, scene.scale, scene.offset, near > 0 ? float(near) : scene.near, black};
+  if (far > 0) place.far = float(far);
+  if (place.far <= place.near)
+    throw std::invalid_argument(
+        fmt::format("config: \"far\" is {:g}, but rays of {} begin at {:g} sides of the unit cube: take a "
+                    "larger \"far\", or a smaller \"near\"",
+                    far, scene.name, place.near));
+  return place;
 }
 
 void ViewLoader::tie(Memory& memory) const {

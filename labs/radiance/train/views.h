@@ -21,7 +21,8 @@ ViewData view_data_of(const Scene& scene, const PicturePool* pool = nullptr);
 /// Throws std::invalid_argument when the scene has no view to train on.
 const Scene& with_views(const Scene& scene);
 
-Placement placement_of(const Scene& scene, bool black, double near = 0);
+/// Returns where a model of a scene lies. Throws std::invalid_argument if rays end at `far` (0: nowhere) before they begin.
+Placement placement_of(const Scene& scene, bool black, double near = 0, double far = 0);
 
 /// The tensors that hold the pictures.
 struct ViewTensors {

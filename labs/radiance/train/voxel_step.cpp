@@ -76,6 +76,7 @@ void place(StepNumbers& n, const VoxelModel& model) {
   n.box[0] = model.placement.near;
   n.box[1] = n.volume[0] = model.placement.side();
   n.box[2] = n.volume[1] = model.is_graded() ? 1.0F : 0.0F;
+  n.box[3] = model.placement.far;
 }
 
 void VoxelStep::loss_and_gradient(Ops& ops) const {

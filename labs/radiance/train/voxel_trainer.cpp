@@ -37,7 +37,8 @@ VoxelTrainer::VoxelTrainer(const Scene& scene, const VoxelConfig& config, const 
       backend_(backend),
       sizes_(sizes),
       share_(std::move(share)),
-      model_(VoxelModel::at_first(config, placement_of(scene, config.background == "black", config.near))),
+      model_(VoxelModel::at_first(
+          config, placement_of(scene, config.background == "black", config.near, config.far))),
       rays_next_(config_.first_rays) {
   require_given(config_, VoxelStep::kGiven | (view_data_of(scene).depth ? Term::true_depth : 0U));
   build();
