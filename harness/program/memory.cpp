@@ -9,6 +9,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "harness/program/counted_bytes.h"
+
 namespace klab {
 namespace {
 
@@ -67,6 +69,13 @@ std::function<void(int64_t)>& hook() {
 
 MemoryOwner::MemoryOwner(const char* name) : before_(current_owner) { current_owner = owners().of(name); }
 MemoryOwner::~MemoryOwner() { current_owner = before_; }
+
+CountedBytes::CountedBytes() : owner_(current_owner) {}
+CountedBytes::~CountedBytes() { set(0); }
+void CountedBytes::set(int64_t bytes) {
+  owners().take(owner_, bytes - bytes_);
+  bytes_ = bytes;
+}
 
 std::map<std::string, OwnedBytes> memory_by_owner() { return owners().all(); }
 void forget_memory_peaks() { owners().forget_peaks(); }

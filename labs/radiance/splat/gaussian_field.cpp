@@ -96,8 +96,12 @@ std::vector<PlannedCall> gaussian_calls(const GaussianConfig& c) {
 }
 
 int64_t gaussian_bytes(const GaussianConfig& c, const Scene& scene) {
+  // Parameters, gradients, three numbers of Adam's, and the new set while Gaussians are added; what a picture of them takes; and the
+  // picture itself.
+  constexpr int64_t kCopies = 6, kOfAPicture = 300, kOfAPixel = 80;
   const int64_t each = GaussianSet::zeros(1, int(c.sh_degree)).bytes();
-  return splat_options(c).density.most * (5 * each + 300) + with_views(scene).train.front().pixels() * 80;
+  return splat_options(c).density.most * (kCopies * each + kOfAPicture) +
+         with_views(scene).train.front().pixels() * kOfAPixel;
 }
 
 std::unique_ptr<FieldModel> field_model(GaussianModel model) {
@@ -112,7 +116,9 @@ GaussianTrainer::GaussianTrainer(const Scene& scene, const GaussianConfig& confi
       seed_(seed),
       backend_(carried_backend(backend)),
       trainer_(std::make_unique<SplatTrainer>(scene, splat_options(config), plan, seed,
-                                              std::optional<GaussianSet>(), backend_)) {}
+                                              std::optional<GaussianSet>(), backend_)) {
+  count_memory();
+}
 
 StepReport GaussianTrainer::step(double progress) {
   trainer_->scale_rates(rate_factor_);
@@ -124,7 +130,14 @@ StepReport GaussianTrainer::step(double progress) {
   report.rays = int64_t(trainer_->painter().transmittance().size());
   report.samples = trainer_->set().n;
   report.marched = trainer_->painter().entries();
+  count_memory();
   return report;
+}
+
+void GaussianTrainer::count_memory() {
+  const SplatTrainer::Held held = trainer_->held();
+  counted_.set(held.most);
+  counted_.set(held.now);
 }
 
 GaussianModel GaussianTrainer::model() const {
@@ -150,6 +163,7 @@ void GaussianTrainer::restore(const TensorFile& file) {
   trainer_ = std::make_unique<SplatTrainer>(scene_, splat_options(config_), plan_, seed_,
                                             GaussianModel::read(file).set, backend_);
   trainer_->restore_state(file, state, where);
+  count_memory();
 }
 
 }  // namespace klab

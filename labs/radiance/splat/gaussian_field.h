@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "harness/program/counted_bytes.h"
 #include "labs/radiance/evaluate/field_model.h"
 #include "labs/radiance/splat/gaussian_model.h"
 #include "labs/radiance/splat/trainer.h"
@@ -44,6 +45,8 @@ class GaussianTrainer : public FieldTrainer {
   GaussianModel model() const;
 
  private:
+  void count_memory();
+
   const Scene& scene_;
   GaussianConfig config_;
   Plan plan_;
@@ -51,6 +54,7 @@ class GaussianTrainer : public FieldTrainer {
   Backend backend_;
   HostCounts counts_;
   std::unique_ptr<SplatTrainer> trainer_;
+  CountedBytes counted_;  // of its arrays, which are not Arrays
 };
 
 }  // namespace klab

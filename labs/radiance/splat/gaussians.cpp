@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/program/counted_bytes.h"
 #include "harness/program/random.h"
 #include "reference/graded_grid.h"
 #include "reference/gs_project_fwd/gs_project_fwd.h"
@@ -47,6 +48,10 @@ int64_t GaussianSet::bytes() const {
   int64_t each = 0;
   for (const int64_t numbers_of_one : numbers()) each += numbers_of_one;
   return each * n * int64_t(sizeof(float));
+}
+
+int64_t GaussianSet::held_bytes() const {
+  return reserved_bytes(position, log_scale, quaternion, opacity_raw, coefficients);
 }
 
 GaussianSet random_gaussians(int64_t n, int degree, uint64_t seed, float side) {

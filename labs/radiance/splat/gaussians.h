@@ -34,6 +34,8 @@ struct GaussianSet {
   /// Returns n Gaussians, all zero.
   static GaussianSet zeros(int64_t n, int degree);
   int64_t bytes() const;
+  /// Returns the memory that the arrays have reserved.
+  int64_t held_bytes() const;
 };
 
 /// Returns gray, nearly transparent Gaussians at random places in the unit cube, as large as their distance

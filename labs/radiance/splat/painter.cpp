@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "harness/program/counted_bytes.h"
 #include "reference/adam/adam.h"
 #include "reference/gs_antialias_bwd/gs_antialias_bwd.h"
 #include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
@@ -247,6 +248,12 @@ void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image
       });
     }
   });
+}
+
+int64_t Painter::held_bytes() const {
+  return reserved_bytes(mean_, conic_, depth_, opacity_, extent_, color_, image_, transmittance_, d_mean_,
+                        d_conic_, d_opacity_, d_color_, d_position_, keys_, sorted_keys_, values_, order_,
+                        tile_begin_, id_);
 }
 
 Picture Painter::picture() const {

@@ -49,6 +49,8 @@ class Painter {
   Picture picture() const;
   /// Adds the expected and the median depth of the last draw() of this set. Takes about as long as drawing.
   void add_depth(const GaussianSet& set, Picture& picture) const;
+  /// Returns the memory that its arrays have reserved.
+  int64_t held_bytes() const;
   const Profile& profile() const { return profile_; }
   Profile& profile() { return profile_; }
   /// Runs a program of ops with the plan, timed in the profile.

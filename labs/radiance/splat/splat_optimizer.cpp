@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "harness/program/counted_bytes.h"
 #include "labs/radiance/field/optimizer.h"
 #include "reference/adam/adam.h"
 
@@ -78,6 +79,12 @@ void SplatOptimizer::reset_opacity(GaussianSet& set) {
   std::fill(moments.m.begin(), moments.m.end(), 0.0F);
   std::fill(moments.v.begin(), moments.v.end(), 0.0F);
   std::fill(moments.steps.begin(), moments.steps.end(), 0);
+}
+
+int64_t SplatOptimizer::held_bytes() const {
+  int64_t bytes = 0;
+  for (const Moments& m : moments_) bytes += reserved_bytes(m.m, m.v, m.steps);
+  return bytes;
 }
 
 std::vector<TensorView> SplatOptimizer::state() const {

@@ -26,6 +26,8 @@ class SplatOptimizer {
   /// Resets all opacities to nearly transparent, and their moments.
   void reset_opacity(GaussianSet& set);
 
+  /// Returns the memory that the moments have reserved.
+  int64_t held_bytes() const;
   /// Learning rate of positions in the last step.
   double position_rate() const { return position_rate_; }
 

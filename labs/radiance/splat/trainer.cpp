@@ -8,7 +8,9 @@
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
+#include "harness/program/counted_bytes.h"
 #include "harness/program/random.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/splat/relocation.h"
@@ -146,11 +148,22 @@ void SplatTrainer::step(double done) {
 void SplatTrainer::change(double done) {
   DensityChange change =
       change_density(set_, seen_, options_.density, extent_, done, was_reset_, seed_ + uint64_t(steps_));
+  while_changing_ = held_now() + change.set.held_bytes() + reserved_bytes(change.from, change.fresh);
   optimizer_.follow(change, set_.n);
   set_ = std::move(change.set);
   gradient_ = GaussianSet::zeros(set_.n, set_.degree);
   seen_.reset(set_.n);
   last_change_ = fmt::format("{} cloned, {} split, {} removed", change.cloned, change.split, change.removed);
+}
+
+int64_t SplatTrainer::held_now() const {
+  return set_.held_bytes() + gradient_.held_bytes() + optimizer_.held_bytes() + painter_.held_bytes() +
+         reserved_bytes(seen_.pull, seen_.seen, target_, d_image_, hidden_, views_);
+}
+
+SplatTrainer::Held SplatTrainer::held() {
+  const int64_t now = held_now();
+  return {now, std::max(now, std::exchange(while_changing_, 0))};
 }
 
 // The squares of floats do not overflow in double, so their sum is finite exactly where all values are.

@@ -50,6 +50,11 @@ class SplatTrainer {
   void scale_rates(double factor) { rate_factor_ = factor; }
   /// Learning rate of positions in the last step.
   double position_rate() const { return optimizer_.position_rate(); }
+  /// Bytes that the arrays have reserved: now, and at most since the last call, as a set that changes is held twice for a moment.
+  struct Held {
+    int64_t now = 0, most = 0;
+  };
+  Held held();
   /// Length of the last step's gradient.
   double gradient_norm() const { return gradient_norm_; }
 
@@ -61,6 +66,7 @@ class SplatTrainer {
   /// The last step's picture as its camera takes it.
   const std::vector<float>& shown() const { return exposures_.learned() ? exposed_ : painter_.image(); }
   void change(double done);
+  int64_t held_now() const;
   void require_finite() const;
   void require_finite_gradient();
 
@@ -82,6 +88,7 @@ class SplatTrainer {
   int width_ = 0, height_ = 0, degree_ = 0;
   bool was_reset_ = false;
   double rate_factor_ = 1, gradient_norm_ = 0;
+  int64_t while_changing_ = 0;  // bytes held, at most
   std::string last_change_;
 };
 
