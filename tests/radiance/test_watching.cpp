@@ -396,6 +396,33 @@ TEST_F(Retry, EndsWithAllThatWasTried) {
     EXPECT_NE(error.find(part), std::string::npos) << part << ": " << error;
 }
 
+TEST_F(Retry, DataThatAreNotFiniteEndAfterAllTriesAndTheirViewIsNamed) {
+  const auto expect_named = [&](const std::string& what) {
+    for (const bool retry : {true, false}) {
+      options.retry_not_finite = retry;
+      options.retries = 2;
+      fs::remove_all(folder);
+      EXPECT_EQ(run(), -1) << options.settings.field;
+      EXPECT_NE(error.find(what), std::string::npos) << options.settings.field << ": " << error;
+      EXPECT_EQ(error.find("2 tries from the last checkpoint") != std::string::npos, retry) << error;
+      EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    }
+  };
+  options.steps = 100;
+  options.after_reading = [](Scene& scene) {
+    for (float& d : scene.train[3].depth) d = INFINITY;
+  };
+  const std::string name = small_scene().train[3].name;
+  for (const char* field : {"hash", "voxels"}) {
+    options.settings = small_settings(field);
+    options.settings.hash.depth = options.settings.voxels.depth = 0.1;
+    expect_named("the depth of view " + name + " is not finite at pixel (0, 0)");
+  }
+  options.settings = small_settings("frequency");
+  options.after_reading = [](Scene& scene) { scene.train[3].camera.pose[3] = NAN; };
+  expect_named("the camera of view " + name + " is not finite");
+}
+
 TEST_F(Retry, WithoutItTheMessageNamesSettingCheckpointAndPage) {
   options.before_step = [](FieldTrainer& trainer) {
     if (trainer.steps_done() == 5) poison(trainer);

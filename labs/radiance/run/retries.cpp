@@ -30,10 +30,9 @@ std::string odd_view(const std::vector<View>& views) {
 }
 
 void Retries::retry(FieldTrainer& trainer, const NotFinite& error) {
-  if (!run_.options.retry_not_finite) throw error;
-  if (retries_ == run_.options.retries) {
+  if (!run_.options.retry_not_finite || retries_ == run_.options.retries) {
     std::string all = error.what();
-    if (run_.options.retries > 0)
+    if (run_.options.retry_not_finite && run_.options.retries > 0)
       all +=
           fmt::format("; {} from the last checkpoint did not help, the last with learning rates times {:.4g}",
                       run_.options.retries == 1 ? "a try" : fmt::format("{} tries", run_.options.retries),

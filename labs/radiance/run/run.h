@@ -65,8 +65,9 @@ struct RunOptions {
   double metrics_every = 1;         // seconds between two lines of metrics.csv
   bool retry_not_finite = false;    // go back to the last checkpoint after a step that is not finite,
   int64_t retries = 5;              // at most this often
-  /// Called before each step: a test injects faults here.
+  /// Called before each step, and with the scene when its pictures have been read: a test injects faults here.
   std::function<void(FieldTrainer&)> before_step = nullptr;
+  std::function<void(Scene&)> after_reading = nullptr;
   std::shared_ptr<RunViewer> viewer = nullptr;  // null: it is not watched
   bool json = false;                            // print result.json instead of text
 };

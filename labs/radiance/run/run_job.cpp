@@ -191,6 +191,7 @@ void RunJob::read_scene() {
              batch_samples(run_.options.settings));
   ranks_.require_alike(steps_before());
   plan_memory();
+  if (run_.options.after_reading) run_.options.after_reading(run_.scene);
 }
 
 MemoryFacts RunJob::memory_facts() const {
