@@ -189,13 +189,22 @@ TEST(Precision, AnotherOneKeepsTheRungsThatServeBoth) {
 }
 
 TEST(Precision, IsRefusedForFieldsWithoutIt) {
-  EXPECT_NO_THROW(require_precision("f16", "hash"));
-  EXPECT_NO_THROW(require_precision("f32", "voxels"));
-  try {
-    require_precision("f16", "voxels");
-    FAIL() << "voxels have no loss scale";
-  } catch (const std::runtime_error& e) {
-    EXPECT_NE(std::string(e.what()).find("this is voxels; take f32 or bf16"), std::string::npos) << e.what();
+  FieldSettings hash, voxels;
+  voxels.field = "voxels";
+  for (const char* backend : {"cpu", "simt"}) {
+    EXPECT_NO_THROW(require_precision("f16", hash, backend));
+    EXPECT_NO_THROW(require_precision("bf16", hash, backend));
+    EXPECT_NO_THROW(require_precision("f32", voxels, backend));
+    const auto refused = [&](const char* precision, const std::string& words) {
+      try {
+        require_precision(precision, voxels, backend);
+        ADD_FAILURE() << precision << " is ignored";
+      } catch (const std::runtime_error& e) {
+        EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+      }
+    };
+    refused("f16", "this is voxels; take f32");
+    refused("bf16", std::string("has a rung with bfloat16 factors on --backend ") + backend + "; take f32");
   }
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "harness/core/registry.h"
+#include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/inference.h"
 
 namespace klab {
@@ -13,6 +15,23 @@ namespace {
 
 constexpr Range kScores{1, 1000};
 constexpr Range kTries{1, 1000};
+constexpr const char* kBackendsOfOptions[] = {"cpu", "simt", "cuda"};
+
+bool contains(const std::vector<std::string>& list, const std::string& value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+/// Returns why no plan of a field's training has a rung of that unit; empty if one may.
+std::string no_rung_of(Unit unit, const char* name, const FieldSettings& settings,
+                       const std::string& backend) {
+  FieldSettings there = settings;
+  there.on_a_gpu = backend != "cpu";
+  const std::string ladder = there.on_a_gpu ? "cuda" : "cpu";
+  for (const PlannedCall& call : run_calls(there, 1, ladder))
+    for (const Variant* v : variants_of(call.op, ladder))
+      if (!v->peer && v->numerics.unit == unit) return "";
+  return fmt::format("no op of --field {} has a rung with {} on --backend {}", settings.field, name, backend);
+}
 
 std::vector<DeclaredOption> make_options() {
   return {
@@ -29,8 +48,8 @@ std::vector<DeclaredOption> make_options() {
        .unit = "percent",
        .values = "LOW:HIGH, off",
        .default_text = "5:25",
-       .meaning = "share of memory that is free: with less than LOW caches go and then the batch is halved, "
-                  "with more than HIGH it grows back"},
+       .meaning = "share of memory that is free: with less than LOW caches go and then the batch of a hash "
+                  "field is halved, with more than HIGH it grows back"},
       {.command = "train",
        .name = "--resident",
        .topic = "memory",
@@ -82,10 +101,32 @@ std::vector<DeclaredOption> make_options() {
        .name = "--precision",
        .topic = "precision",
        .unit = "",
-       .values = "f32, bf16, f16 (hash)",
+       .values = "f32, bf16, f16",
        .default_text = "f32",
        .meaning = "bf16: the best plan may take rungs with bfloat16 factors; f16: what is stored between ops "
                   "is rounded to half precision, with a loss scale. Parameters stay float"},
+      {.command = "train",
+       .name = "--precision bf16",
+       .topic = "precision",
+       .unit = "",
+       .values = "a value of --precision",
+       .default_text = "",
+       .meaning = "where a rung of the field's ops has bfloat16 factors",
+       .remedy = "take f32",
+       .idle_because =
+           [](const FieldSettings& s, const std::string& backend) {
+             return no_rung_of(Unit::bf16, "bfloat16 factors", s, backend);
+           }},
+      {.command = "train",
+       .name = "--precision f16",
+       .topic = "precision",
+       .unit = "",
+       .values = "a value of --precision",
+       .default_text = "",
+       .meaning = "where there is a loss scale",
+       .fields = {"hash"},
+       .why = "is trained with a loss scale",
+       .remedy = "take f32"},
       {.command = "train",
        .name = "--loss-scale",
        .topic = "precision",
@@ -173,14 +214,18 @@ std::vector<DeclaredOption> make_options() {
        .unit = "pixels",
        .values = "auto, or a number",
        .default_text = "",
-       .meaning = kBatchHelp},
+       .meaning = kBatchHelp,
+       .fields = {"hash", "frequency", "voxels"},
+       .why = "is drawn in pieces"},
       {.command = "eval",
        .name = "--memory",
        .topic = "pictures of a model",
        .unit = "bytes",
        .values = "500MB, 2GB, ...",
        .default_text = "",
-       .meaning = kMemoryHelp},
+       .meaning = kMemoryHelp,
+       .fields = {"hash", "frequency", "voxels"},
+       .why = "is drawn in pieces"},
   };
 }
 
@@ -204,28 +249,32 @@ const DeclaredOption& declared_option(const std::string& command, const std::str
   throw std::logic_error(fmt::format("klab {}: {} is not declared", command, name));
 }
 
+std::string refusal_of(const DeclaredOption& option, const FieldSettings& settings,
+                       const std::string& backend) {
+  if (!option.fields.empty() && !contains(option.fields, settings.field))
+    return fmt::format("only --field {} {}, and this is {}; {}", fmt::join(option.fields, " or "), option.why,
+                       settings.field, option.remedy);
+  if (!option.backends.empty() && !contains(option.backends, backend))
+    return fmt::format("only --backend {} has it, and this is {}; {}", fmt::join(option.backends, " or "),
+                       backend, option.remedy);
+  const std::string idle =
+      option.idle_because != nullptr ? option.idle_because(settings, backend) : std::string();
+  return idle.empty() ? "" : fmt::format("{}; {}", idle, option.remedy);
+}
+
+void require_option(const std::string& option, const FieldSettings& settings, const std::string& backend) {
+  if (const std::string why = refusal_of(declared_option("train", option), settings, backend); !why.empty())
+    throw std::runtime_error(fmt::format("{}: {}", option, why));
+}
+
 void require_option_of_field(const std::string& option, const std::string& field) {
-  // Only one value of --precision depends on the field.
-  static const DeclaredOption half = {.command = "train",
-                                      .name = "--precision f16",
-                                      .topic = "precision",
-                                      .unit = "",
-                                      .range = {},
-                                      .values = "",
-                                      .default_text = "",
-                                      .meaning = "",
-                                      .fields = {"hash"},
-                                      .backends = {},
-                                      .why = "is trained with a loss scale",
-                                      .remedy = "take f32 or bf16"};
-  const DeclaredOption& each = option == half.name ? half : declared_option("train", option);
-  if (!each.fields.empty() && std::ranges::find(each.fields, field) == each.fields.end())
-    throw std::runtime_error(fmt::format("{}: only --field {} {}, and this is {}; {}", option,
-                                         fmt::join(each.fields, " or "), each.why, field, each.remedy));
+  FieldSettings settings;
+  settings.field = field;
+  require_option(option, settings, "cpu");
 }
 
 std::string options_page(const std::vector<std::string>& fields) {
-  std::string text, topic;
+  std::string text, topic, refusals;
   for (const DeclaredOption& option : declared_options()) {
     if (topic != option.topic) {
       topic = option.topic;
@@ -239,13 +288,30 @@ std::string options_page(const std::vector<std::string>& fields) {
     text += fmt::format("| `{}` | {} | {} | {} | {} |", option.name, option.meaning, option.unit,
                         option.range ? text_of(*option.range) : option.values, option.default_text);
     for (const std::string& field : fields) {
-      const bool has =
-          option.fields.empty() || std::ranges::find(option.fields, field) != option.fields.end();
-      text += has ? " yes |" : " |";
+      FieldSettings settings;
+      settings.field = field;
+      std::vector<std::string> applies;
+      std::string last;
+      for (const char* backend : kBackendsOfOptions) {
+        const std::string why = refusal_of(option, settings, backend);
+        if (why.empty()) applies.emplace_back(backend);
+        if (why.empty() || why == last) continue;
+        last = why;
+        refusals += fmt::format("| `{}` of {} | {} | {} |\n", option.name,
+                                std::string(option.command) == "eval" ? "pictures" : "training", field, why);
+      }
+      text += applies.empty() ? " |"
+              : applies.size() == std::size(kBackendsOfOptions)
+                  ? " yes |"
+                  : fmt::format(" {} |", fmt::join(applies, ", "));
     }
     text += "\n";
   }
-  return text;
+  return text +
+         "\n## Refused options\n\nA command that is given one of these ends with the reason, before it "
+         "begins.\n\n"
+         "| option | field | reason |\n|---|---|---|\n" +
+         refusals;
 }
 
 }  // namespace klab

@@ -20,8 +20,9 @@ Unit unit_of_precision(const std::string& precision) {
   throw std::invalid_argument(fmt::format("precision {}: f32, bf16 or f16", precision));
 }
 
-void require_precision(const std::string& precision, const std::string& field) {
-  if (precision == "f16") require_option_of_field("--precision f16", field);
+void require_precision(const std::string& precision, const FieldSettings& settings,
+                       const std::string& backend) {
+  if (precision != "f32") require_option("--precision " + precision, settings, backend);
 }
 
 namespace {
@@ -87,7 +88,7 @@ void take_precision(RunOptions& o, RunState& state) {
         "its gradients need none",
         state.precision));
   state.loss_scale = o.loss_scale.value_or(state.loss_scale);
-  require_precision(state.precision, o.settings.field);
+  require_precision(state.precision, o.settings, o.backend);
   o.settings.precision = state.precision;
   o.settings.loss_scale = state.loss_scale;
   o.settings.on_a_gpu = o.backend != "cpu";

@@ -20,8 +20,9 @@ Unit unit_of_precision(const std::string& precision);
 std::string precision_text(const Plan& plan, std::span<const PlannedCall> calls, const std::string& precision,
                            const std::string& ladder, const LossScaleSettings& scale = {});
 
-/// Throws std::runtime_error if a field does not support the precision, naming the option and the remedy.
-void require_precision(const std::string& precision, const std::string& field);
+/// Throws std::runtime_error if a precision does nothing for a field on a backend, naming the option and the remedy.
+void require_precision(const std::string& precision, const FieldSettings& settings,
+                       const std::string& backend);
 
 /// Merges the precision of the command line and of the resumed run into both and into the field's settings.
 /// Throws std::runtime_error like require_precision(), and for a loss scale with a precision that has none.

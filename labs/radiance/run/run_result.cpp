@@ -46,6 +46,7 @@ void RunResult::report(FieldTrainer& trainer, const FieldModel& model, const Tra
       {"host_waits_per_step", double(trainer.host_counts().waits) /
                                   double(std::max<int64_t>(1, trainer.steps_done() - loop.first_step()))},
       {"ranks", run_.ranks.size()},
+      {"parts", run_.parts()},
       {"exchange", run_.ranks.size() > 1 ? run_.options.exchange : "none"},
       {"bytes_sent_per_step", loop.sent_per_step(trainer)},
       {"touched_share", ranks.touched().share()},
