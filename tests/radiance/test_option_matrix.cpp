@@ -37,6 +37,11 @@ const std::map<std::string, Given>& ways_to_give() {
           o.pressure = {0.99999, 1};
         },
         "said"}},
+      {"--most-batch",
+       {[](RunOptions& o) { o.most_batch = 1024; }, "/batch_samples",
+        [](RunOptions& o) {
+          o.steps = 25, o.pressure = {0, 1e-6};
+        }}},
       {"--resident", {[](RunOptions& o) { o.resident = 3; }, "/memory/owners/pictures/planned"}},
       {"--workers",
        {[](RunOptions& o) { o.workers = 2, o.ahead = 2; }, "/memory/owners/pictures/planned", take_turns}},
@@ -62,6 +67,8 @@ const std::map<std::string, Given>& ways_to_give() {
 const std::map<std::string, std::string>& shown_elsewhere() {
   static const std::map<std::string, std::string> list = {
       {"--precision", "its values stand in the list"},
+      {"--reserve", "BatchLimits.WhatIsReservedIsLeftOutOfTheBudget"},
+      {"--least-batch", "BatchLimits.AFailedAllocationHalvesTheBatchDownToTheLeast"},
       {"--plateau", "Retry.ARunThatGainsNothingHalvesItsRatesAndEndsEarly"},
       {"--patience", "Retry.ARunThatGainsNothingHalvesItsRatesAndEndsEarly"},
       {"--on-nan", "Retry.EndsNoWorseThanTheSameSeedWithoutANaN"},

@@ -31,10 +31,11 @@ struct Values {
   double seconds = 0, more = 0;
   int64_t steps = 0;
   int downscale = 1, holdout = 8;
-  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, pressure, score, preset;
+  std::string scene, moved_to, config, out, resume, plan, precision, field, memory, reserve, pressure, score,
+      preset;
   LossScaleSettings loss_scale;
   std::string scale_text;
-  int64_t resident = 0, parts = 1;
+  int64_t resident = 0, parts = 1, least_batch = 0, most_batch = 0;
   bool recompute = false;
   std::string eval_every;
   int64_t plateau = 0, patience = 0;
@@ -55,11 +56,11 @@ std::shared_ptr<RunViewer> viewer_at(const std::string& text) {
   return std::make_shared<LiveView>(view_port(text, "--view", "; the scene's name comes before --view"));
 }
 
-int64_t memory_of(const std::string& text) {
+int64_t memory_of(const std::string& text, const char* option) {
   try {
     return bytes_from(text);
   } catch (const std::invalid_argument& e) {
-    throw std::invalid_argument(std::string("--memory ") + e.what());
+    throw std::invalid_argument(fmt::format("{} {}", option, e.what()));
   }
 }
 
@@ -106,12 +107,15 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     if (given("--loss-scale")) set_loss_scale(*run.loss_scale, v.scale_text);
     const LossScale checked(*run.loss_scale);  // refuses bad values
   }
-  if (given("--memory")) run.memory = memory_of(v.memory);
+  if (given("--memory")) run.memory = memory_of(v.memory, "--memory");
+  if (given("--reserve")) run.reserve = memory_of(v.reserve, "--reserve");
   if (given("--pressure")) run.pressure = pressure_rule_from(v.pressure);
   if (given("--score")) run.score = score_seconds_from(v.score);
   if (given("--score") && v.no_eval)
     throw std::invalid_argument(
         "--score says how test views are scored, and --no-eval leaves it out: give one of them");
+  if (given("--least-batch")) run.least_batch = v.least_batch;
+  if (given("--most-batch")) run.most_batch = v.most_batch;
   if (given("--resident")) run.resident = v.resident;
   if (given("--parts")) run.parts = v.parts;
   run.recompute = v.recompute;
@@ -208,6 +212,9 @@ std::function<int()> setup_train(CLI::App& app) {
              "seconds between checkpoints (default 30)");
   add_text(app, "--memory", v->memory);
   add_text(app, "--pressure", v->pressure);
+  add_text(app, "--reserve", v->reserve);
+  add_setting(app, "--least-batch", v->least_batch);
+  add_setting(app, "--most-batch", v->most_batch);
   add_setting(app, "--resident", v->resident);
   add_setting(app, "--workers", v->run.workers);
   app.add_flag("--recompute", v->recompute, declared_option("train", "--recompute").help());

@@ -17,7 +17,7 @@ class BatchRelief {
   /// Handles allocations that fail.
   Shortage& shortage() { return shortage_; }
   const Shortage& shortage() const { return shortage_; }
-  /// Takes less memory if it is short, and more when it is plentiful again.
+  /// Takes less memory if it is short, and more when it is plentiful again: up to the planned batch, or the largest one asked for.
   void relieve(FieldTrainer& trainer);
   int64_t batches_shrunk() const { return shrunk_; }
   int64_t batches_grown() const { return grown_; }
@@ -29,6 +29,7 @@ class BatchRelief {
   Shortage shortage_;
   Pressure pressure_;
   int64_t shrunk_ = 0, grown_ = 0;  // batches, for lack of memory, and back
+  int64_t too_large_;               // a batch for which there was no memory
 };
 
 }  // namespace klab

@@ -26,6 +26,9 @@
 
 namespace klab {
 
+/// The smallest batch to shrink to, samples, unless another one is asked for.
+inline constexpr int64_t kLeastBatch = 1024;
+
 /// What a run may choose, and has chosen.
 struct MemoryChoice {
   Config config;                  // log2_table and batch_samples may become smaller
@@ -59,6 +62,7 @@ struct MemoryFacts {
   bool evaluated = true;             // on the test views, at the end
   int64_t resumed = 0;               // bytes of the checkpoint to resume from; its table cannot shrink
   int64_t parts = 1, own_parts = 1;  // of a batch, as in BatchShare
+  int64_t least_batch = kLeastBatch;
   /// For a field that is counted as a whole and cannot be made smaller: the most bytes of its trainer and of
   /// its model, a description of the trainer, and how to make it smaller. 0: the hash field, whose tensors
   /// are counted one by one.
@@ -68,18 +72,15 @@ struct MemoryFacts {
 
 MemoryAccount memory_account(const MemoryFacts& facts, const MemoryChoice& choice);
 
-/// The limit of a run: the given one, or the free memory plus the `program` bytes it has.
+/// The limit of a run: the free memory plus the `program` bytes it has, less what is to stay free, and no more than the given one.
 struct MemoryBudget {
   int64_t bytes = 0;
   std::string whose;  // origin of the limit: "--memory"
 };
-MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program);
+MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program, int64_t reserve = 0);
 
 /// Pixels at a time of the pictures that time the evaluation before the first step, at most.
 inline constexpr int64_t kProbePixels = 512;
-
-/// The smallest batch to shrink to, samples.
-inline constexpr int64_t kLeastBatch = 1024;
 
 struct MemoryPlan {
   MemoryChoice choice;

@@ -37,9 +37,9 @@ class MemorySearch {
                   least = f_.resumed > 0 ? table : std::min(table, kLeastTable);
     const int64_t batch = wanted_.config.batch_samples;
     for (int64_t t = table; t >= least; --t)
-      for (int64_t b = batch; b >= std::max(kLeastBatch, batch / 4); b /= 2)
+      for (int64_t b = batch; b >= std::max(f_.least_batch, batch / 4); b /= 2)
         if (with(t, b, std::min(views_, kFairResident), found)) return true;
-    for (int64_t b = batch; b >= std::min(batch, kLeastBatch); b /= 2)
+    for (int64_t b = batch; b >= std::min(batch, f_.least_batch); b /= 2)
       if (with(least, b, std::min(views_, kLeastResident), found)) return true;
     return false;
   }
@@ -49,7 +49,7 @@ class MemorySearch {
     c.ceilings = false;
     if (f_.trainer > 0) return c;
     if (f_.resumed == 0) c.config.log2_table = std::min(c.config.log2_table, kLeastTable);
-    while (c.config.batch_samples / 2 >= kLeastBatch) c.config.batch_samples /= 2;
+    while (c.config.batch_samples / 2 >= f_.least_batch) c.config.batch_samples /= 2;
     c.config.first_rays = std::min(c.config.first_rays, c.config.batch_samples);
     c.pixels = kLeastPixels;
     if (f_.scene->on_the_disk()) c.resident = std::min(views_, kLeastResident);
@@ -148,11 +148,19 @@ int64_t cold_share(const MemoryBudget& budget) {
   return std::min(kMostColdBytes, budget.bytes / kShare);
 }
 
-MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program) {
-  if (given) return {*given, "--memory"};
+MemoryBudget memory_budget(std::optional<int64_t> given, int64_t program, int64_t reserve) {
+  if (given && reserve == 0) return {*given, "--memory"};
   const int64_t free = available_memory();
   // If the system does not report free memory, nothing is made smaller.
-  return {free > 0 ? free + program : std::numeric_limits<int64_t>::max() / 4, "what is free"};
+  if (free <= 0)
+    return {given.value_or(std::numeric_limits<int64_t>::max() / 4), given ? "--memory" : "what is free"};
+  if (reserve >= free)
+    throw std::runtime_error(
+        fmt::format("--reserve {}: only {} are free; reserve less, or close other programs",
+                    bytes_text(reserve), bytes_text(free)));
+  const int64_t left = free + program - reserve;
+  if (given && *given <= left) return {*given, "--memory"};
+  return {left, reserve > 0 ? "what is free but for --reserve" : "what is free"};
 }
 
 }  // namespace klab

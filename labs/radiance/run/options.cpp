@@ -15,6 +15,7 @@ namespace {
 
 constexpr Range kScores{1, 1000};
 constexpr Range kTries{1, 1000};
+constexpr Range kBatches{256, 1 << 24};
 constexpr const char* kBackendsOfOptions[] = {"cpu", "simt", "cuda"};
 
 bool contains(const std::vector<std::string>& list, const std::string& value) {
@@ -50,6 +51,33 @@ std::vector<DeclaredOption> make_options() {
        .default_text = "5:25",
        .meaning = "share of memory that is free: with less than LOW caches go and then the batch of a hash "
                   "field is halved, with more than HIGH it grows back"},
+      {.command = "train",
+       .name = "--reserve",
+       .topic = "memory",
+       .unit = "bytes",
+       .values = "500MB, 2GB, ...",
+       .default_text = "0",
+       .meaning =
+           "memory that stays free, of the host and of a GPU: the plan leaves it out, and with less than it "
+           "memory is short"},
+      {.command = "train",
+       .name = "--least-batch",
+       .topic = "memory",
+       .unit = "samples",
+       .range = kBatches,
+       .default_text = "1024",
+       .meaning = "samples of a step where memory is short, at least: the run ends where fewer are needed",
+       .fields = {"hash"},
+       .why = "changes its batch while it trains"},
+      {.command = "train",
+       .name = "--most-batch",
+       .topic = "memory",
+       .unit = "samples",
+       .range = kBatches,
+       .default_text = "no more than planned",
+       .meaning = "samples of a step to which the batch doubles while memory is plentiful, at most",
+       .fields = {"hash"},
+       .why = "changes its batch while it trains"},
       {.command = "train",
        .name = "--resident",
        .topic = "memory",

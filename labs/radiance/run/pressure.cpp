@@ -64,14 +64,14 @@ Relief Pressure::measure() {
   last_ = read_();
   if (last_.available <= 0) return Relief::none;
   const double left = double(last_.available) / double(last_.available + last_.resident);
-  if (left < rule_.low || last_.stalled > kStalled) {
+  if (left < rule_.low || last_.available < rule_.reserve || last_.stalled > kStalled) {
     calm_ = 0;
     if (dropped_) return Relief::shrink;
     dropped_ = true;
     return Relief::drop_caches;
   }
   dropped_ = false;
-  calm_ = left > rule_.high ? calm_ + 1 : 0;
+  calm_ = left > rule_.high && last_.available > 2 * rule_.reserve ? calm_ + 1 : 0;
   if (calm_ < kCalm) return Relief::none;
   calm_ = 0;
   return Relief::grow;

@@ -10,8 +10,9 @@ namespace klab {
 
 /// Thresholds as shares of the memory that the process has or could get; both 0: the rule is off.
 struct PressureRule {
-  double low = 0.05;   // short if less than this is left
-  double high = 0.25;  // plentiful if more than this is left
+  double low = 0.05;    // short if less than this is left
+  double high = 0.25;   // plentiful if more than this is left
+  int64_t reserve = 0;  // bytes: short if fewer are left, plentiful if twice as many are
   bool off() const { return high == 0; }
 };
 

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "labs/radiance/evaluate/evaluate.h"
+#include "labs/radiance/run/budget.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/pressure.h"
 #include "labs/radiance/run/run_viewer.h"
@@ -48,7 +49,10 @@ struct RunOptions {
   double checkpoint_every = 30;                 // seconds
   std::optional<int64_t> memory;                // limit in bytes; not given: the free memory
   PressureRule pressure;                        // reaction when memory becomes short during training
-  std::optional<int64_t> resident;              // pictures in memory at a time; not given: as many as fit
+  int64_t reserve = 0;                          // bytes that stay free, of the host and of a device
+  // samples of a step: at least, where memory is short, and at most, where it is plentiful; not given: kLeastBatch, and as planned
+  std::optional<int64_t> least_batch, most_batch;
+  std::optional<int64_t> resident;  // pictures in memory at a time; not given: as many as fit
   /// Parts of a step's batch, computed one after the other or by several processes; not given: one for each
   /// process. A multiple of their number.
   std::optional<int64_t> parts;

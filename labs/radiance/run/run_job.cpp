@@ -62,6 +62,7 @@ int RunJob::go() {
   if (!o.resume.empty()) take_over();
   require_backend(o.settings, o.backend);
   if (o.recompute) require_option_of_field("--recompute", o.settings.field);
+  require_batch_limits();
   ranks_.require_options();
   require_options_of_watching();
   if (!o.seconds && !o.steps) run_.options.seconds = 60;
@@ -141,6 +142,27 @@ void RunJob::choose_plan() {
   Plan::require(wanted_, where_, calls, run_.place.ladder);
 }
 
+void RunJob::require_batch_limits() {
+  RunOptions& o = run_.options;
+  o.pressure.reserve = o.reserve;
+  if (o.least_batch) require_option_of_field("--least-batch", o.settings.field);
+  if (o.most_batch) require_option_of_field("--most-batch", o.settings.field);
+  const int64_t batch = batch_samples(o.settings);
+  if (o.least_batch && *o.least_batch > batch)
+    throw std::runtime_error(
+        fmt::format("--least-batch {}: the batch has {} samples; give fewer, or a larger \"batch_samples\"",
+                    *o.least_batch, batch));
+  if (o.most_batch && *o.most_batch < batch)
+    throw std::runtime_error(fmt::format(
+        "--most-batch {}: the batch has {} samples already; give more, or a smaller \"batch_samples\"",
+        *o.most_batch, batch));
+  if (o.most_batch && o.pressure.off())
+    throw std::runtime_error(
+        "--most-batch: the batch grows by the rule of --pressure, which is off; leave one out");
+  if (o.most_batch && run_.ranks.size() > 1)
+    throw std::runtime_error("--most-batch: is for one process, since all would have to agree; leave it out");
+}
+
 void RunJob::require_options_of_watching() const {
   if (run_.options.eval_every && run_.ranks.size() > 1)
     throw std::runtime_error(
@@ -207,7 +229,8 @@ MemoryFacts RunJob::memory_facts() const {
                     .evaluated = run_.options.evaluate,
                     .resumed = read,
                     .parts = run_.parts(),
-                    .own_parts = run_.parts() / run_.ranks.size()};
+                    .own_parts = run_.parts() / run_.ranks.size(),
+                    .least_batch = run_.options.least_batch.value_or(kLeastBatch)};
   if (run_.options.settings.field == kFieldOfExtras) return facts;
   facts.trainer = trainer_bytes(run_.options.settings, run_.scene, run_.place);
   facts.model = model_bytes(run_.options.settings, run_.scene.cascades);
@@ -219,7 +242,7 @@ MemoryFacts RunJob::memory_facts() const {
 // Chooses what fits into the budget before any picture is read.
 void RunJob::plan_memory() {
   const MemoryFacts facts = memory_facts();
-  run_.budget = memory_budget(run_.options.memory, facts.program);
+  run_.budget = memory_budget(run_.options.memory, facts.program, run_.options.reserve);
   if (!run_.options.memory) run_.budget.bytes /= run_.ranks.size();  // they share the free memory
   const auto views = int64_t(run_.scene.train.size());
   const int64_t resident =
@@ -233,6 +256,7 @@ void RunJob::plan_memory() {
   fmt::print(run_.out, "{}", account_text(run_.memory.account, run_.budget));
   if (!run_.memory.smaller.empty())
     fmt::print(run_.out, "to fit    {}\n", fmt::join(run_.memory.smaller, ", "));
+  limit_growth(facts);
   std::fflush(run_.out);
   run_.options.settings.hash = run_.memory.choice.config;
   run_.times.limit_cold_copies(run_.memory.choice.cold);
@@ -243,11 +267,27 @@ void RunJob::plan_memory() {
   load_pictures_visibly(run_.scene.test);
 }
 
+// The batch doubles to the largest one that fits into the budget.
+void RunJob::limit_growth(const MemoryFacts& facts) {
+  if (!run_.options.most_batch) return;
+  MemoryChoice larger = run_.memory.choice;
+  const int64_t planned = larger.config.batch_samples;
+  int64_t most = planned;
+  while (2 * most <= *run_.options.most_batch) {
+    larger.config.batch_samples = 2 * most;
+    if (memory_account(facts, larger).total() > run_.budget.bytes) break;
+    most *= 2;
+  }
+  run_.options.most_batch = most;
+  fmt::print(run_.out, "batch     {} samples, up to {} while memory is plentiful\n", planned, most);
+}
+
 void RunJob::require_room_for_it(const MemoryFacts& facts) const {
   const std::string remedy = remedy_of(run_.options.settings);
   if (!facts.pictures_here)
-    require_room(run_.place.backend, trainer_bytes(run_.options.settings, run_.scene, run_.place), "the run",
-                 remedy);
+    require_room(run_.place.backend,
+                 trainer_bytes(run_.options.settings, run_.scene, run_.place) + run_.options.reserve,
+                 run_.options.reserve > 0 ? "the run with --reserve" : "the run", remedy);
   require_memory(run_.memory.account.total() - facts.program, "the run", remedy);
 }
 

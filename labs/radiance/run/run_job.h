@@ -29,6 +29,8 @@ class RunJob {
 
  private:
   int go();
+  void require_batch_limits();
+  void limit_growth(const MemoryFacts& facts);
   void require_options_of_watching() const;
   void take_over();
   void choose_plan();

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "labs/radiance/run/budget.h"
-
 namespace klab {
 
 int64_t Shortage::next_below(int64_t samples) {
-  if (samples / 2 < kLeastBatch)
+  if (samples / 2 < least_)
     throw OutOfMemory(
         fmt::format("an allocation failed, and with {} samples the batch is as small as it may get ({})",
-                    samples, kLeastBatch));
+                    samples, least_));
   say_(fmt::format("an allocation failed: going on with a batch of {} samples instead of {}", samples / 2,
                    samples));
   return samples / 2;

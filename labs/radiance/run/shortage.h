@@ -1,4 +1,4 @@
-// Handles failed allocations in a run: it continues with a smaller batch, down to kLeastBatch, and then ends
+// Handles failed allocations in a run: it continues with a smaller batch, down to the least one, and then ends
 // in order.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "labs/radiance/run/budget.h"
 #include "labs/radiance/train/field_trainer.h"
 
 namespace klab {
@@ -18,8 +19,9 @@ struct OutOfMemory : std::runtime_error {
 
 class Shortage {
  public:
-  /// Calls `say` with a line for each reduction.
-  explicit Shortage(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
+  /// Calls `say` with a line for each reduction. `least`: the smallest batch.
+  explicit Shortage(std::function<void(const std::string&)> say, int64_t least = kLeastBatch)
+      : say_(std::move(say)), least_(least) {}
 
   /// Runs `work`, which may be repeated: halves the trainer's batch each time an allocation fails in it.
   /// Throws OutOfMemory if the batch cannot become smaller.
@@ -55,6 +57,7 @@ class Shortage {
   int64_t next_below(int64_t samples);
 
   std::function<void(const std::string&)> say_;
+  int64_t least_;
   int64_t failures_ = 0;
 };
 
