@@ -88,8 +88,10 @@ TEST(GaussianMemory, StandsInTheResultOfARun) {
   const int code = train(options, times);
   const std::string said = ::testing::internal::GetCapturedStdout();
   ASSERT_EQ(code, 0) << said;
-  const auto trainer =
-      nlohmann::json::parse(read_input(folder / "result.json")).at("memory").at("owners").at("trainer");
+  const auto owners = nlohmann::json::parse(read_input(folder / "result.json")).at("memory").at("owners");
+  const auto trainer = owners.at("trainer"), pictures = owners.at("pictures");
+  EXPECT_GT(pictures.at("peak"), 0);
+  EXPECT_LE(pictures.at("peak"), pictures.at("planned"));
   const int64_t peak = trainer.at("peak"), planned = trainer.at("planned");
   EXPECT_LE(peak, planned);
   EXPECT_GE(double(peak), 0.4 * double(planned));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/gpu/gpu.h"
+#include "harness/program/counted_bytes.h"
 #include "labs/radiance/evaluate/picture_maker.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/run/budget.h"
@@ -52,6 +53,7 @@ struct RunContext {
   MemoryBudget budget;
   MemoryPlan memory;
   std::optional<PicturePool> pool;
+  std::optional<CountedBytes> pictures;  // those of the scene, where they do not take turns
   std::optional<Plan> plan;
   RunClock clock;
   double rate_factor = 1;  // on the learning rates, after steps that were not finite

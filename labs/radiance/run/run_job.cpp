@@ -27,6 +27,12 @@ namespace fs = std::filesystem;
 constexpr double kLargeGrid = 1 << 24;  // cells from which on evaluating all of them takes seconds
 constexpr int64_t kLearnedSteps = 256;  // from which on a field is timed as one that has learned
 
+int64_t held_bytes(const std::vector<View>& views) {
+  int64_t bytes = 0;
+  for (const View& v : views) bytes += reserved_bytes(v.image.rgba, v.depth);
+  return bytes;
+}
+
 }  // namespace
 
 RunJob::RunJob(RunOptions options, CallTimes& times)
@@ -265,6 +271,9 @@ void RunJob::plan_memory() {
   if (run_.memory.choice.resident > 0) return require_turns(run_.options.settings);
   load_pictures_visibly(run_.scene.train);
   load_pictures_visibly(run_.scene.test);
+  const MemoryOwner owner("pictures");
+  run_.pictures.emplace();
+  run_.pictures->set(held_bytes(run_.scene.train) + held_bytes(run_.scene.test));
 }
 
 // The batch doubles to the largest one that fits into the budget.
