@@ -10,16 +10,19 @@
 namespace klab {
 namespace {
 
-/// Returns a call's shape in words that fit a line of a plan: all of it, or the numbers of what it goes over.
+/// Returns a call's size in words that fit a line of a plan: its whole shape, or what it goes over: "32768 samples of 10922 rays".
 std::string text_of_size(const Op& op, const std::vector<int64_t>& shape) {
   constexpr size_t kShort = 30;
-  const std::string all = shape_text(op, shape);
-  if (all.size() <= kShort) return all;
   std::string counts;
-  for (const std::string_view name : {"n", "cells", "samples", "rays", "views"})
-    if (const auto at = std::ranges::find(op.dims, name); at != op.dims.end() && counts.size() < kShort / 2)
-      counts += fmt::format("{}{}={}", counts.empty() ? "" : " ", name, shape[size_t(at - op.dims.begin())]);
-  return counts.empty() ? all : counts;
+  for (const std::string_view name : {"samples", "rays", "cells"})
+    if (const auto at = std::ranges::find(op.dims, name); at != op.dims.end())
+      counts +=
+          fmt::format("{}{} {}", counts.empty() ? "" : " of ", shape[size_t(at - op.dims.begin())], name);
+  if (!counts.empty()) return counts;
+  const std::string all = shape_text(op, shape);
+  const auto n = std::ranges::find(op.dims, "n");
+  return all.size() <= kShort || n == op.dims.end() ? all
+                                                    : fmt::format("n={}", shape[size_t(n - op.dims.begin())]);
 }
 
 }  // namespace
