@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "labs/radiance/scene/camera.h"
@@ -34,7 +35,7 @@ class OneRay {
     const VoxelGradientArray64 o = {double(ray.origin.x), double(ray.origin.y), double(ray.origin.z)};
     const VoxelGradientArray64 d = {double(ray.direction.x), double(ray.direction.y),
                                     double(ray.direction.z)};
-    const VoxelGradientArray64 box = {0.05, 1};
+    const VoxelGradientArray64 box = {0.05, 1, 0, std::numeric_limits<double>::infinity()};
     constexpr int64_t room = 3 * kGrid;
     VoxelGradientArray64 t(room), delta(room);
     const VoxelMarch::Args<double> march{{1, kGrid, room}, o.data(), d.data(), box.data(),
