@@ -3,6 +3,7 @@
 if(CMAKE_SCRIPT_MODE_FILE)
   set(KLAB_COMMIT unknown)
   set(KLAB_DIRTY false)
+  set(KLAB_STATE clean)
   execute_process(COMMAND git rev-parse --show-toplevel WORKING_DIRECTORY ${KLAB_SOURCE} OUTPUT_VARIABLE top
                   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   file(REAL_PATH "${KLAB_SOURCE}" here)
@@ -17,6 +18,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
                     OUTPUT_VARIABLE changes ERROR_QUIET)
     if(changes)
       set(KLAB_DIRTY true)
+      set(KLAB_STATE changed)
     endif()
   endif()
   configure_file(${KLAB_TEMPLATE} ${KLAB_OUTPUT} @ONLY)  # written only when it differs

@@ -21,11 +21,11 @@ digest() { sha256sum | cut -c1-32; }
 awk() { LC_ALL=C command awk "$@"; }  # numbers have a point, whatever the locale of the tests
 
 # Everything of this checkout that a test may read, by content.
-tree_files() {  # grep -E pattern of paths
+tree_files() {  # grep -E pattern of paths, and one of paths that are left out
   cd "$root" || exit 2
   if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then git ls-files -z --cached --others --exclude-standard
-  else find . -path ./build -prune -o -path ./runs -prune -o -path ./work -prune -o -type f -print0; fi |
-    grep -zE "$1" | sort -zu | xargs -0 -r sha256sum 2>/dev/null | digest
+  else find . -path ./build -prune -o -path ./runs -prune -o -path ./work -prune -o -type f -printf '%P\0'; fi |
+    grep -zE "$1" | grep -zvE "$2" | sort -zu | xargs -0 -r sha256sum 2>/dev/null | digest
 }
 machine() {
   grep -m1 '^model name' /proc/cpuinfo 2>/dev/null
@@ -37,19 +37,44 @@ machine() {
 }
 data() { ls -lR --time-style=+%s "$root/../shared/data" 2>/dev/null; }
 
-# keys DIR: sets key_of_programs (tests that read programs and fixtures) and key_of_tree (tests that read the whole checkout).
-keys() {
-  local programs
-  programs=$(cd "$1" && find . -maxdepth 2 -type f \( -perm -u+x -o -name '*.so' \) -print0 | sort -z | xargs -0 -r sha256sum;
-             find cuda -type f -print0 2>/dev/null | sort -z | xargs -0 -r sha256sum; machine; data)
-  key_of_programs=$( { echo "$programs"; tree_files '^(\./)?(tests|examples|reference|kernels)/'; } | digest)
-  key_of_tree=$( { echo "$programs"; tree_files '.'; } | digest)
+# contents: "digest path" of the files whose names come in. The commit and state that a program names do not count (build_info.cpp.in).
+contents() {
+  local file
+  sort -z | while IFS= read -r -d '' file; do
+    printf '%s %s\n' "$(LC_ALL=C sed -E 's/klab built from commit [^ ]+ (clean|changed)\x00*//' "$file" | digest)" "$file"
+  done
 }
-key_of() {  # name of a test
-  case $1 in
-    check.* | core.* | compare.* | kernels.* | learning.* | fuzz.* | simt.* | timing.* | radiance.* | program.* | gpu.*) echo "$key_of_programs" ;;
-    *) echo "$key_of_tree" ;;
-  esac
+
+# list DIR CTEST_ARGUMENTS...: "number name key" of each test there. A key changes with whatever the test's result can depend on:
+#   the program that holds it, or its script; all programs and modules that are no tests; machine and data; and of this checkout
+#   the fixtures (rooms that read nothing else), everything but other tests (most scripts), or everything, other tests' programs
+#   included (tree/).
+list() {
+  local dir=$1 own base tests='^tests/(tree/|[^/]+/test_[^/]*\.(cpp|sh)$|run\.sh$|sanitized|Sanitized|CMakeLists)'
+  shift
+  own=$(cd "$dir" && find tests -maxdepth 1 -type f -name 'test_*' -perm -u+x -print0 2>/dev/null | contents)
+  base=$( { cd "$dir" && find . -maxdepth 2 -type f \( -perm -u+x -o -name '*.so' \) ! -path './tests/test_*' -print0 | contents
+            find cuda -type f -print0 2>/dev/null | contents; machine; data; } | digest)
+  { echo "$own" | awk 'NF { print "own", $1, $2 }'
+    (cd "$root" && find tests -path 'tests/*/test_*.sh' -print0 | contents) | awk '{ print "script", $1, $2 }'
+    echo "base $base"
+    echo "fixtures $(tree_files '^(tests|examples|reference|kernels)/' "$tests")"
+    echo "tree $(tree_files . "$tests")"
+    echo "whole $( { echo "$own"; tree_files . '^$'; } | digest)"
+    (cd "$dir" && ctest -N -V "$@") | sed -nE -e 's/^[0-9]+: Test command: (\S+)( "([^"]*)")?.*/command \1 \3/p' -e 's/^ *Test +#([0-9]+): (.*)$/test \1 \2/p'
+  } | awk -v dir="$dir/" -v root="$root/" '
+    function below(folder, path) { return index(path, folder) == 1 ? substr(path, length(folder) + 1) : path }
+    $1 == "own" || $1 == "script" { digest[$3] = $2; next }
+    $1 == "command" { program = below(dir, $2); script = below(root, $3); next }
+    $1 != "test" { digest[$1] = $2; next }
+    { reads = "tree"; mine = "-"
+      if (script in digest) { mine = digest[script]; if (script ~ /^tests\/tree\//) reads = "whole" }
+      else if (program in digest) {
+        mine = digest[program]
+        if ($3 ~ /^tree\./) reads = "whole"
+        else if ($3 ~ /^(check|core|compare|kernels|learning|fuzz|simt|timing|radiance|program|gpu)\./) reads = "fixtures"
+      } else if ($3 == "check") reads = "fixtures"
+      print $2, $3, digest["base"] "." digest[reads] "." mine }'
 }
 
 # failures_of LOG BUILD: of each failed test the end of what it printed. Shown again below all else, since it is often the end of a long
@@ -75,17 +100,17 @@ failures_of() {
 
 # run DIR CTEST_ARGUMENTS...: runs what has not passed before there.
 run() {
-  local dir=$1 list all name number chosen asked answered passed=$1/passed.txt log=$1/ctest.log
+  local dir=$1 list all name number key chosen asked answered passed=$1/passed.txt log=$1/ctest.log
+  local -A key_of=()
   shift
-  keys "$dir"
   touch "$passed"
   [[ $mode != all && $mode != sanitized ]] || : >"$passed"
-  list=$(cd "$dir" && ctest -N "$@" | sed -nE 's/^ *Test +#([0-9]+): (.*)$/\1 \2/p')
+  list=$(list "$dir" "$@")
   [[ -n $list ]] || { say "no tests were found in $dir: the build is incomplete"; return 2; }
   all=$list
+  while read -r number name key; do key_of[$name]=$key; done <<<"$list"
   if [[ $mode == fast ]]; then list=$(nearest "$dir" "$list"); fi
-  chosen=$(while read -r number name; do printf '%s %s %s\n' "$(key_of "$name")" "$number" "$name"; done <<<"$list" |
-    awk -v told="$dir/passed_before.txt" -v passed="$passed" 'BEGIN { printf "" >told }
+  chosen=$(awk '{ print $3, $1, $2 }' <<<"$list" | awk -v told="$dir/passed_before.txt" -v passed="$passed" 'BEGIN { printf "" >told }
       FILENAME == passed { has[$1 " " $2] = 1; next }
       ($1 " " $3) in has { room = $3; sub(/\..*/, "", room); n[room]++; print $3 >told; next }
       { print $2 }
@@ -103,7 +128,7 @@ run() {
     printf '%s\n' "$line" >>"$log"
     if [[ $line =~ \ Test\ +\#[0-9]+:\ ([^ ]+)\ .*\ Passed\ +([0-9.]+)\ sec ]]; then
       name=${BASH_REMATCH[1]}
-      printf '%s %s\n' "$(key_of "$name")" "$name" >>"$passed"
+      printf '%s %s\n' "${key_of[$name]}" "$name" >>"$passed"
       printf '%s %s\n' "${BASH_REMATCH[2]}" "$name" >>"$dir/times.txt"
     fi
   done

@@ -17,6 +17,7 @@ cd "$root"
 echo '#include "harness/core/a.h"' >tests/core/test_a.cpp
 echo 'TEST(A, Works) {}' >>tests/core/test_a.cpp
 printf '#include "harness/records/b.h"\nTEST(B, Works) {}\n' >tests/records/test_b.cpp
+echo 'echo "me"' >tests/core/test_me.sh
 echo '// a' >harness/core/a.h
 echo '// b' >harness/records/b.h
 echo 'int b;' >harness/records/b.cpp
@@ -27,7 +28,9 @@ for op in one two; do echo "// $op" >reference/$op/$op.h; done
 echo '// scene' >labs/radiance/scene/scene.h
 echo build >.gitignore
 printf '#!/bin/sh\n' >"$builds/release/klab"
-chmod +x "$builds/release/klab"
+for room in core records tree; do printf '#!/bin/sh\n' >"$builds/release/tests/test_$room"; done
+printf 'klab built from commit 012 clean\0\0end\n' >>"$builds/release/tests/test_records"
+chmod +x "$builds/release/klab" "$builds"/release/tests/*
 git init -q -b main . && git config user.email a@b && git config user.name a
 git add -A && git commit -qm first
 git rev-parse HEAD >tests/sanitized_commit
@@ -37,14 +40,19 @@ cat >"$tmp/bin/ctest" <<'CTEST'
 #!/usr/bin/env bash
 # Lists its tests, or runs those whose places are in the file behind -I. As of the real one: a filter leaves the listed numbers as
 # they are, and -I counts what is left.
-names=(core.A.Works tree.Long records.B.Works tree.Rule)
+names=(core.A.Works tree.Long records.B.Works tree.Rule test_me)
 [[ $PWD == */asan ]] && names=(core.A.Works)
 left=()
 for i in "${!names[@]}"; do [[ " $* " == *" -LE "* && ${names[i]} == tree.Long ]] || left+=("$i"); done
 for ((i = 1; i <= $#; ++i)); do [[ ${!i} != -I ]] || { j=$((i + 1)); file=${!j}; }; done
 if [[ " $* " == *" -N "* ]]; then
   [[ " $* " == *" -L "* ]] && exit 0
-  for i in "${left[@]}"; do echo "  Test #$((i + 1)): ${names[i]}"; done
+  for i in "${left[@]}"; do
+    command="$PWD/tests/test_${names[i]%%.*} \"--gtest_filter=${names[i]#*.}\""
+    [[ ${names[i]} != test_* ]] || command="/usr/bin/bash \"$CHECKOUT/tests/core/${names[i]}.sh\" \"$PWD/klab\""
+    [[ " $* " != *" -V "* ]] || echo "$((i + 1)): Test command: $command"
+    echo "  Test #$((i + 1)): ${names[i]}"
+  done
   exit 0
 fi
 code=0
@@ -66,14 +74,14 @@ call() {  # [VAR=value...] -- mode: runs run.sh, sets code, out, ran
   while [[ $1 != -- ]]; do vars+=("$1"); shift; done
   shift
   : >"$tmp/ran"
-  out=$(env PATH="$tmp/bin:$PATH" XDG_CACHE_HOME="$tmp/cache" FAKE="$tmp" "${vars[@]}" bash "$root/tests/run.sh" "$1" "$root" "$builds" 2>&1)
+  out=$(env PATH="$tmp/bin:$PATH" XDG_CACHE_HOME="$tmp/cache" FAKE="$tmp" CHECKOUT="$root" "${vars[@]}" bash "$root/tests/run.sh" "$1" "$root" "$builds" 2>&1)
   code=$?
   ran=$(cat "$tmp/ran")
 }
 
 call FAKE_FAILS=records.B.Works FAKE_SKIPS=tree.Rule -- default
 [[ $code -eq 1 ]] || fail "a failed test: exit code $code"
-expect "counts" "$out" "1 passed, 1 failed, 1 skipped"
+expect "counts" "$out" "2 passed, 1 failed, 1 skipped"
 after=${out#*What the failed tests said:}
 expect "which test failed is said at the end" "$after" "== records.B.Works (release), the last 40 lines:"
 expect "and how its output ends" "$after" "said in line 60"
@@ -88,11 +96,26 @@ expect "what failed is run again" "$ran" "records.B.Works"
 expect "what was skipped is run again" "$ran" "tree.Rule"
 call -- default
 [[ -z $ran ]] || fail "nothing changed, and run again: $ran"
-expect "all are listed" "$out" "passed before: 3"
+expect "all are listed" "$out" "passed before: 4"
 echo "more" >>README.md
 call -- default
 expect "a page changes what reads the tree" "$ran" tree.Rule
+expect "and a script that may read it" "$ran" test_me
 expect_not "a page changes no program" "$ran" core.A.Works
+echo 'echo "you"' >>tests/core/test_me.sh
+call -- default
+expect "a script that changed" "$ran" test_me
+expect_not "is read by no other test" "$ran" core.A.Works
+echo 'TEST(A, WorksAlways) {}' >>tests/core/test_a.cpp
+echo "# other" >>"$builds/release/tests/test_core"
+call -- default
+expect "a test program that changed" "$ran" core.A.Works
+expect "what reads all tests" "$ran" tree.Rule
+expect_not "another program's tests" "$ran" records.B.Works
+expect_not "scripts" "$ran" test_me
+sed -i 's/commit 012 clean/commit 345 changed/; s/\x00\x00//' "$builds/release/tests/test_records"
+call -- default
+[[ -z $ran ]] || fail "the commit that a program names: $ran"
 echo "# other" >>"$builds/release/klab"
 call -- default
 expect "another program" "$ran" core.A.Works
@@ -103,7 +126,7 @@ expect "--all forgets" "$ran" core.A.Works
 expect "and runs long tests" "$ran" tree.Long
 call FAKE_VANISHES=records.B.Works -- all
 [[ $code -eq 1 ]] || fail "a test that was not run: exit code $code"
-expect "a test that was not run is missed" "$out" "3 of 4 tests of $builds/release ended"
+expect "a test that was not run is missed" "$out" "4 of 5 tests of $builds/release ended"
 
 # The sanitizer build: only where it was made, and in the sum.
 call -- sanitized
