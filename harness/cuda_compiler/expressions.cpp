@@ -79,7 +79,7 @@ void rewrite_shift(Source& s, size_t i, size_t head) {
   const bool left_ends = s[i - 1].kind == TokenKind::word || s[i - 1].kind == TokenKind::number ||
                          s.is(i - 1, ")") || s.is(i - 1, "]");
   if (!left_ends || s.is(i - 1, "operator") || right >= s.size()) return;
-  if (is_one_of(s[right].text, {")", "]", "}", ",", ";", ">", ":", "::", "{", "="})) return;
+  if (is_one_of(s[right].text, {")", "]", "}", ",", ";", ">", ":", "::", "{", "=", "."})) return;
   if (t == ">" && !assigns && closes_templates(s, i)) return;
   if (is_small_number(s, right) || is_of_streams(s, head)) return;
   const std::string shift(t == "<" ? "<<" : ">>"), op = assigns ? shift + "=" : shift;

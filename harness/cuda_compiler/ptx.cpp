@@ -4,7 +4,6 @@
 #include <cctype>
 #include <stdexcept>
 
-#include "harness/cuda_compiler/libraries.h"
 #include "harness/cuda_compiler/rewriter.h"
 
 namespace klab::cuda_compiler {
@@ -56,9 +55,9 @@ void rewrite_ptx(Source& s, size_t i) {
   try {
     code = translate_ptx(text);
   } catch (const std::invalid_argument& e) {
-    // Most functions of a library are never called, so an unsupported instruction fails only if it is
-    // reached.
-    if (is_device_library(*s[i].file)) {
+    // Most functions of a library are never called, so an unsupported instruction in a header fails only if it
+    // is reached.
+    if (s.is_included(i)) {
       s.replace(i, close + 1,
                 "::klab::program::not_known_ptx(\"" + std::string(e.what()) +
                     "\", __builtin_FILE(), __builtin_LINE())");

@@ -53,6 +53,7 @@ class Rewriter {
  private:
   void mark(size_t i) {
     const Token& t = s_[i];
+    if (t.text.size() > 1 && t.text[0] == '#') s_.remove(i);  // a macro's pragma
     if (t.is("{")) {
       scopes_.push_back(scope_of(i));
       head_ = i + 1;

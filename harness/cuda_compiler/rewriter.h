@@ -39,6 +39,8 @@ class Source {
   std::string plain(size_t from, size_t to) const;
   [[noreturn]] void fail(size_t i, const std::string& what) const;
   std::string place_of(size_t i) const;  // "file:line"
+  /// Returns whether the token comes from a file that the program includes.
+  bool is_included(size_t i) const { return *list_.tokens[i].file != list_.main_file(); }
 
   void replace(size_t from, size_t to, const std::string& with);  // tokens [from, to); line breaks are kept
   void remove(size_t i) { replace(i, i + 1, ""); }

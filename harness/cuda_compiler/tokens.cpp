@@ -24,13 +24,11 @@ class Reader {
       if (c == '\n') {
         ++at_;
         ++line_;
-        fresh_line_ = true;
       } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
         ++at_;
-      } else if (c == '#' && fresh_line_) {
+      } else if (c == '#' && (at_ == 0 || text_[at_ - 1] == '\n')) {
         directive();
       } else {
-        fresh_line_ = false;
         token(c);
       }
     }
@@ -87,8 +85,27 @@ class Reader {
         (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))) != 0))
       return add(TokenKind::number, number_length());
     if (c == '"' || c == '\'') return add(TokenKind::text, quoted_length(0));
+    if (c == '#') return add(TokenKind::mark, pragma_length());
     if ((c == ':' && peek(1) == ':') || (c == '-' && peek(1) == '>')) return add(TokenKind::mark, 2);
     add(TokenKind::mark, 1);
+  }
+
+  /// Returns the length of "#pragma unroll", with the number behind it, and 1 where something else follows.
+  size_t pragma_length() const {
+    size_t n = 1;
+    const auto skip = [&](auto matches) {
+      while (peek(n) == ' ') ++n;
+      const size_t begin = n;
+      while (matches(peek(n))) ++n;
+      return text_.substr(at_ + begin, n - begin);
+    };
+    if (skip(in_word) != "pragma" || skip(in_word) != "unroll") return 1;
+    const size_t whole = n;
+    const bool bracket = !skip([](char c) { return c == '('; }).empty();
+    const bool number =
+        !skip([](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }).empty();
+    if (bracket) skip([](char c) { return c == ')'; });
+    return number ? n : whole;
   }
 
   size_t number_length() const {
@@ -127,7 +144,7 @@ class Reader {
   const std::string* file_ = nullptr;
   size_t at_ = 0;
   int line_ = 1;
-  bool ours_ = true, fresh_line_ = true;
+  bool ours_ = true;
 };
 
 }  // namespace

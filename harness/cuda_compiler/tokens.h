@@ -25,11 +25,12 @@ struct Token {
 
 struct TokenList {
   std::vector<Token> tokens;
-  std::vector<std::unique_ptr<std::string>> files;
+  std::vector<std::unique_ptr<std::string>> files;  // the first is unknown, the second the one that was given
+  const std::string& main_file() const { return *files[files.size() > 1 ? 1 : 0]; }
 };
 
 /// Tokenizes the output of `g++ -E`. Lines "# 12 "file" 1 3" name the origin of the next line; other lines
-/// with # are pragmas and give no tokens. Marks are single characters except :: and ->. `is_foreign` selects
+/// with # are pragmas and give no tokens. A pragma within a line is a macro's, which nvcc accepts and g++ does not: one mark. Other marks are single characters except :: and ->. `is_foreign` selects
 /// files that are not tokenized.
 TokenList tokenize(std::string_view text, bool (*is_foreign)(const std::string& file));
 

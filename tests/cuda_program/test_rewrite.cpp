@@ -50,6 +50,31 @@ TEST(Rewrite, LaunchesThroughPointersTablesAndMembers) {
                     "else (::klab::program::configure(3, 4), k(x))"));
 }
 
+TEST(Rewrite, PragmasOfMacrosGo) {
+  // nvcc takes a macro's #pragma unroll for a pragma. g++ -E leaves it within the line.
+  const Rewritten r =
+      of("__device__ int f(int n) {\n  #pragma unroll\n  for (;;) n += 1;\n   #pragma unroll (4)\n"
+         "  for (;;) n += 2;  #pragma unroll 8\n  for (;;) n += 3;\n#pragma once\n}\n");
+  EXPECT_EQ(r.text.find("unroll"), std::string::npos) << r.text;
+  EXPECT_EQ(r.text.find("(4)"), std::string::npos) << r.text;
+  EXPECT_TRUE(holds(r, "for (;;) n += 3;"));
+  EXPECT_TRUE(holds(r, "#pragma once"));
+}
+
+TEST(Rewrite, FoldsOverShiftsStay) {
+  const std::string text =
+      "template <class... T> __device__ auto f(T... x) { return (x << ... << 1) + (x >> ...); }\n";
+  EXPECT_EQ(of(text).text.find("Shift()"), std::string::npos) << of(text).text;
+}
+
+TEST(Rewrite, UnknownPtxOfAHeaderIsRefusedWhenItIsReached) {
+  const std::string unknown = "__device__ void f() { asm volatile(\"bogus.u32 %0;\" ::\"r\"(1)); }\n";
+  EXPECT_NE(refusal(unknown).find("a.cu:1: the inline PTX \"bogus.u32 %0"), std::string::npos)
+      << refusal(unknown);
+  EXPECT_TRUE(holds(of("# 1 \"library/a.h\" 1\n" + unknown + "# 2 \"a.cu\" 2\nint x;\n"),
+                    "not_known_ptx(\"bogus.u32 %0"));
+}
+
 TEST(Rewrite, KernelsBecomeABodyAndALauncher) {
   const Rewritten r =
       of("template <typename T, int n = 2>\n__global__ void k(const T* a, int (*f)(int), int) { a[n]; }");

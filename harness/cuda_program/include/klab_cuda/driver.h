@@ -266,6 +266,16 @@ CUresult cuEventQuery(CUevent event);
 CUresult cuEventElapsedTime(float* ms, CUevent from, CUevent to);
 }
 
+// What programs that could launch by the driver hold on to (CUDA Driver API, "CUlaunchAttribute"): the runtime's, under its names.
+typedef cudaLaunchAttributeID CUlaunchAttributeID;
+typedef cudaLaunchAttribute CUlaunchAttribute;
+struct CUlaunchConfig {
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  CUstream hStream;
+  CUlaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
 KLAB_ABSENT(CUresult, "the driver API", cuModuleLoad)
 KLAB_ABSENT(CUresult, "the driver API", cuModuleLoadData)
 KLAB_ABSENT(CUresult, "the driver API", cuModuleLoadDataEx)

@@ -62,8 +62,11 @@ KLAB_SIMT_INLINE To get(From x) {
     return static_cast<To>(x);
   }
 }
-template <class To, class From>
-KLAB_SIMT_INLINE void put(To& to, From x) {
+/// A constant as a statement's result is the register that holds it, as ptxas takes it.
+template <class Of, class From>
+KLAB_SIMT_INLINE void put(Of& of, From x) {
+  using To = std::remove_const_t<Of>;
+  To& to = const_cast<To&>(of);
   if constexpr (std::is_pointer_v<To>)
     to = reinterpret_cast<To>(size_t(x));
   else if constexpr (std::is_class_v<To>)
