@@ -48,6 +48,17 @@ GsRecord gs_record(const Args& x, int64_t g) {
   return r;
 }
 
+/// Writes the gradients of Gaussian g, with the sums of absolute values where the contract has them.
+template <class Args>
+void gs_write(const Args& x, int64_t g, const GsGradient& sum) {
+  const int64_t n = x.shape.n;
+  x.d_mean[g] = sum.x, x.d_mean[n + g] = sum.y;
+  x.d_conic[g] = sum.xx, x.d_conic[n + g] = sum.xy, x.d_conic[2 * n + g] = sum.yy;
+  x.d_opacity[g] = sum.opacity;
+  for (int64_t c = 0; c < 3; ++c) x.d_color[c * n + g] = sum.color[c];
+  if constexpr (requires { x.pull; }) x.pull[g] = sum.pull[0], x.pull[n + g] = sum.pull[1];
+}
+
 /// Whole numbers begin <= k < end of [0, most) whose k + 0.5 lie within `half` of `mean`, which is finite.
 struct GsReach {
   int64_t begin, end;

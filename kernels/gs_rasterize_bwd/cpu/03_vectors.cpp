@@ -19,7 +19,7 @@
 
 KLAB_SIMD_BEGIN();
 
-#include "kernels/gs_rasterize_bwd/cpu/03_vectors-inl.h"
+#include "kernels/common/gaussian/03_vectors-inl.h"
 
 void walk_all(const GsRasterizeBwd::Args<float>& x, const GsRecord* records, GsGradient* out) {
   for (int64_t t = 0; t < x.shape.tiles(); ++t) walk(x, records, t, out);
@@ -28,20 +28,7 @@ void walk_all(const GsRasterizeBwd::Args<float>& x, const GsRecord* records, GsG
 KLAB_SIMD_ONCE(walk_all);
 
 #if HWY_ONCE
-void run(const GsRasterizeBwd::Args<float>& x) {
-  const int64_t n = x.shape.n;
-  std::vector<GsRecord> records(static_cast<size_t>(n));
-  std::vector<GsGradient> sums(static_cast<size_t>(n));
-  for (int64_t g = 0; g < n; ++g) records[size_t(g)] = gs_record(x, g);
-  HWY_DYNAMIC_DISPATCH(walk_all)(x, records.data(), sums.data());
-  for (int64_t g = 0; g < n; ++g) {
-    const GsGradient& sum = sums[size_t(g)];
-    x.d_mean[g] = sum.x, x.d_mean[n + g] = sum.y;
-    x.d_conic[g] = sum.xx, x.d_conic[n + g] = sum.xy, x.d_conic[2 * n + g] = sum.yy;
-    x.d_opacity[g] = sum.opacity;
-    for (int64_t c = 0; c < 3; ++c) x.d_color[c * n + g] = sum.color[c];
-  }
-}
+#include "kernels/common/gaussian/03_vectors_run-inl.h"
 
 KLAB_VARIANT(GsRasterizeBwd, {.run = run,
                               .parent = "02_tiles",

@@ -13,9 +13,10 @@ namespace {
 
 constexpr int kTile = 16, kBatch = kTile * kTile;
 
-#include "kernels/gs_rasterize_bwd/cuda/02_warp_sums-inl.h"
+#include "kernels/common/gaussian/02_warp_sums-inl.h"
 
-__global__ void __launch_bounds__(kBatch) walk(GsRasterizeBwd::Args<float> x, int64_t columns) {
+template <class Args>
+__global__ void __launch_bounds__(kBatch) walk(Args x, int64_t columns) {
   __shared__ float batch[9][kBatch];  // mean, conic, opacity, color
   __shared__ int ids[kBatch];
   const int64_t n = x.shape.n, width = x.shape.width, height = x.shape.height, plane = width * height;
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kBatch) walk(GsRasterizeBwd::Args<float> x, in
   }
 }
 
-#include "kernels/gs_rasterize_bwd/cuda/01_atomics_run-inl.h"
+#include "kernels/common/gaussian/01_atomics_run-inl.h"
 
 KLAB_VARIANT(GsRasterizeBwd, {.run = run,
                               .parent = "02_warp_sums",

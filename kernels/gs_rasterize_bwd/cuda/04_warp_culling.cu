@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kTile = 16, kBatch = kTile * kTile;
 
+#include "kernels/common/gaussian/02_warp_sums-inl.h"
 #include "kernels/common/gaussian/04_warp_culling-inl.h"
-#include "kernels/gs_rasterize_bwd/cuda/02_warp_sums-inl.h"
 
 __global__ void __launch_bounds__(kBatch) walk(GsRasterizeBwd::Args<float> x, unsigned columns) {
   __shared__ float batch[9][kBatch];  // mean, conic, opacity, color

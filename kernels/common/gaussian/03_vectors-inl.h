@@ -1,4 +1,5 @@
-// The part of gs_rasterize_abs_bwd.cpu.03_vectors that 04_threads takes over as it is.
+// The part of gs_rasterize_bwd.cpu.03_vectors that 04_threads and both rungs of gs_rasterize_abs_bwd take over as it is. A contract with
+// `pull` gets the sums of absolute values, too: two products and two sums more.
 
 constexpr int64_t kTile = GsRasterizeFwd::tile;
 
@@ -7,6 +8,8 @@ struct alignas(64) Tile {
   uint32_t open = 0;  // a bit for each row in which a pixel has not ended
 };
 
+/// Adds a tile's pixels to the gradients of one Gaussian.
+template <bool kPulls>
 void add(const GsRecord& g, float left, float top, int64_t height, Tile& tile, GsGradient& out) {
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
@@ -17,7 +20,6 @@ void add(const GsRecord& g, float left, float top, int64_t height, Tile& tile, G
   const auto most = hn::Set(d, 0.99F), least = hn::Set(d, 1.0F / 255), stop = hn::Set(d, 1e-4F);
   auto s = hn::Zero(d), s_x = s, s_y = s, s_xx = s, s_xy = s, s_yy = s, red = s, green = s, blue = s;
   auto pull_x = s, pull_y = s;
-  const auto xx = hn::Set(d, g.xx), xy = hn::Set(d, g.xy), yy = hn::Set(d, g.yy);
   for (int64_t row = down.begin; row < down.end; ++row) {
     if (!(tile.open >> row & 1)) continue;
     const float dy = g.y - (top + float(row) + 0.5F);
@@ -52,29 +54,39 @@ void add(const GsRecord& g, float left, float top, int64_t height, Tile& tile, G
       s = hn::Add(s, d_e), s_x = hn::Add(s_x, by_x), s_y = hn::Add(s_y, by_y);
       s_xx = hn::MulAdd(by_x, dx, s_xx), s_xy = hn::MulAdd(by_x, hn::Set(d, dy), s_xy);
       s_yy = hn::MulAdd(by_y, hn::Set(d, dy), s_yy);
-      pull_x = hn::Add(pull_x, hn::Abs(hn::MulAdd(xx, by_x, hn::Mul(xy, by_y))));
-      pull_y = hn::Add(pull_y, hn::Abs(hn::MulAdd(yy, by_y, hn::Mul(xy, by_x))));
+      if constexpr (kPulls) {
+        const auto xx = hn::Set(d, g.xx), xy = hn::Set(d, g.xy), yy = hn::Set(d, g.yy);
+        pull_x = hn::Add(pull_x, hn::Abs(hn::MulAdd(xx, by_x, hn::Mul(xy, by_y))));
+        pull_y = hn::Add(pull_y, hn::Abs(hn::MulAdd(yy, by_y, hn::Mul(xy, by_x))));
+      }
     }
     if (!ended) continue;
     const float* T = tile.T + row * kTile;
     if (std::all_of(T, T + kTile, [](float v) { return v <= 0; })) tile.open &= ~(1U << row);
   }
-  float low[4], high[4], last[4];
+  float low[4], high[4];
   four_sums(d, s, s_x, s_y, s_xx, low);
   four_sums(d, s_xy, s_yy, red, green, high);
-  four_sums(d, blue, pull_x, pull_y, hn::Zero(d), last);
   out.opacity += low[0] / g.opacity;
   out.x -= g.xx * low[1] + g.xy * low[2];
   out.y -= g.yy * low[2] + g.xy * low[1];
   out.xx -= 0.5F * low[3], out.xy -= high[0], out.yy -= 0.5F * high[1];
-  out.color[0] += high[2], out.color[1] += high[3], out.color[2] += last[0];
-  out.pull[0] += last[1], out.pull[1] += last[2];
+  out.color[0] += high[2], out.color[1] += high[3];
+  if constexpr (kPulls) {
+    float last[4];
+    four_sums(d, blue, pull_x, pull_y, hn::Zero(d), last);
+    out.color[2] += last[0], out.pull[0] += last[1], out.pull[1] += last[2];
+  } else {
+    out.color[2] += hn::GetLane(hn::SumOfLanes(d, blue));
+  }
 }
 
-void walk(const GsRasterizeAbsBwd::Args<float>& x, const GsRecord* records, int64_t t, GsGradient* out) {
+template <class Args>
+void walk(const Args& x, const GsRecord* records, int64_t t, GsGradient* out) {
   const GsRasterizeFwd::Shape& s = x.shape;
   const int64_t left = t % s.columns() * kTile, top = t / s.columns() * kTile, plane = s.width * s.height;
   const int64_t width = std::min(kTile, s.width - left), height = std::min(kTile, s.height - top);
+  constexpr bool kPulls = requires { x.pull; };
   Tile tile{};
   for (int64_t row = 0; row < height; ++row)
     for (int64_t column = 0; column < width; ++column) {
@@ -87,5 +99,5 @@ void walk(const GsRasterizeAbsBwd::Args<float>& x, const GsRecord* records, int6
     }
   tile.open = (1U << height) - 1;
   for (int64_t k = x.tile_begin[t]; k < x.tile_begin[t + 1] && tile.open != 0; ++k)
-    add(records[x.id[k]], float(left), float(top), height, tile, out[x.id[k]]);
+    add<kPulls>(records[x.id[k]], float(left), float(top), height, tile, out[x.id[k]]);
 }
