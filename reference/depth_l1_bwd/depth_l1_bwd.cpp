@@ -2,13 +2,7 @@
 
 #include <cmath>
 
-#include "reference/generator.h"
-
 namespace klab {
-
-void DepthL1Bwd::arrange(const Args<float>& x, Generator& random) {
-  DepthL1Fwd::arrange({x.shape, x.depth, x.truth, nullptr}, random);
-}
 
 void DepthL1Bwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {

@@ -6,11 +6,9 @@
 
 namespace klab {
 
-struct DepthL1Bwd {
+struct DepthL1Bwd : depths::Family {
   static constexpr std::string_view name = "depth_l1_bwd";
-  static constexpr std::array dims = {"rays"};
   using Forward = DepthL1Fwd;
-  using Shape = DepthL1Fwd::Shape;
 
   template <class T>
   struct Args {
@@ -21,21 +19,12 @@ struct DepthL1Bwd {
     T* d_depth;       // [rays] f32, written (=)
   };
 
-  static void tensors(auto& args, auto&& visit) {
-    const Shape& s = args.shape;
-    visit("depth", args.depth, Role::input, Draw::unit, {s.rays});
-    visit("truth", args.truth, Role::input, Draw::arranged, {s.rays});
-    visit("d_loss", args.d_loss, Role::input, Draw::real, {s.rays});
-    visit("d_depth", args.d_depth, Role::output, Draw::real, {s.rays});
-  }
-
   /// Two depths and a gradient in, one out; two comparisons.
   static Cost cost(const Shape& s) { return {.bytes = 16 * double(s.rays), .flops = 2 * double(s.rays)}; }
 
   /// Nothing is rounded.
   static double terms(const Shape&) { return 0; }
 
-  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -2,13 +2,7 @@
 
 #include <cmath>
 
-#include "reference/generator.h"
-
 namespace klab {
-
-void DepthL1Fwd::arrange(const Args<float>& x, Generator& random) {
-  DepthLossFwd::arrange({x.shape, x.depth, x.truth, nullptr}, random);
-}
 
 void DepthL1Fwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {

@@ -6,14 +6,12 @@
 // (Zhu et al., "NICE-SLAM", 2022, train on it with depths of a camera).
 #pragma once
 
-#include "reference/depth_loss_fwd/depth_loss_fwd.h"
+#include "reference/depth_loss_fwd/depths.h"
 
 namespace klab {
 
-struct DepthL1Fwd {
+struct DepthL1Fwd : depths::Family {
   static constexpr std::string_view name = "depth_l1_fwd";
-  static constexpr std::array dims = {"rays"};
-  using Shape = DepthLossFwd::Shape;
 
   template <class T>
   struct Args {
@@ -23,21 +21,12 @@ struct DepthL1Fwd {
     T* loss;         // [rays] f32, written (=)
   };
 
-  static void tensors(auto& args, auto&& visit) {
-    const Shape& s = args.shape;
-    visit("depth", args.depth, Role::input, Draw::unit, {s.rays});
-    visit("truth", args.truth, Role::input, Draw::arranged, {s.rays});
-    visit("loss", args.loss, Role::output, Draw::real, {s.rays});
-  }
-
   /// Two depths in, a loss out.
   static Cost cost(const Shape& s) { return {.bytes = 12 * double(s.rays), .flops = 2 * double(s.rays)}; }
 
   /// The difference; its absolute value is exact.
   static double terms(const Shape&) { return 1; }
 
-  /// Draws truths as those of depth_loss_fwd.
-  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 

@@ -2,14 +2,7 @@
 
 #include <cmath>
 
-#include "reference/generator.h"
-
 namespace klab {
-
-void DepthLossBwd::arrange(const Args<float>& x, Generator& random) {
-  const DepthLossFwd::Args<float> forward{x.shape, x.depth, x.truth, nullptr};
-  DepthLossFwd::arrange(forward, random);
-}
 
 void DepthLossBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   for (int64_t r = 0; r < x.shape.rays; ++r) {

@@ -6,17 +6,12 @@
 // (Deng et al., "Depth-supervised NeRF", 2022, use it for depths from matched points.)
 #pragma once
 
-#include "reference/contract.h"
+#include "reference/depth_loss_fwd/depths.h"
 
 namespace klab {
 
-struct DepthLossFwd {
+struct DepthLossFwd : depths::Family {
   static constexpr std::string_view name = "depth_loss_fwd";
-  static constexpr std::array dims = {"rays"};
-
-  struct Shape {
-    int64_t rays;
-  };
 
   template <class T>
   struct Args {
@@ -26,20 +21,12 @@ struct DepthLossFwd {
     T* loss;         // [rays] f32, written (=)
   };
 
-  static void tensors(auto& args, auto&& visit) {
-    const Shape& s = args.shape;
-    visit("depth", args.depth, Role::input, Draw::unit, {s.rays});
-    visit("truth", args.truth, Role::input, Draw::arranged, {s.rays});
-    visit("loss", args.loss, Role::output, Draw::real, {s.rays});
-  }
-
   /// Two depths in, a loss out.
   static Cost cost(const Shape& s) { return {.bytes = 12 * double(s.rays), .flops = 3 * double(s.rays)}; }
 
   /// The difference, squared, and the half, which is exact.
   static double terms(const Shape&) { return 4; }
 
-  static void arrange(const Args<float>& x, Generator& random);
   static void reference(const Args<double>& x, const Args<double>& magnitude);
 };
 
