@@ -10,6 +10,7 @@
 #include <random>
 
 #include "labs/radiance/splat/painter.h"
+#include "labs/radiance/splat/trainer.h"
 #include "reference/gs_antialias_bwd/gs_antialias_bwd.h"
 #include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
 #include "reference/gs_bin/gs_bin.h"

@@ -6,6 +6,7 @@
 #include "labs/radiance/evaluate/frequency_renderer.h"
 #include "labs/radiance/evaluate/list_renderer.h"
 #include "labs/radiance/evaluate/voxel_renderer.h"
+#include "labs/radiance/train/frequency_step.h"
 #include "reference/graded_grid.h"
 
 namespace klab {

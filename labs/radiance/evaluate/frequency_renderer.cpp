@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "reference/composite_fwd/composite_fwd.h"
-
 namespace klab {
 
 Picture FrequencyRenderer::render(const Camera& camera) {
@@ -30,16 +28,8 @@ Picture FrequencyRenderer::render(const Camera& camera) {
     }
     ops_.run("picture", plan_, profile_, [&](Ops& ops) {
       passes_.evaluate(ops, model_, {origins.data(), directions.data(), most, 0, n}, {});
-      FrequencyPasses::Pass& pass = passes_.passes()[size_t(passes_.last())];
-      ops.call<CompositeFwd>({.rays = n, .samples = n * pass.each}, {.ray_begin = pass.ray_begin.data(),
-                                                                     .density_raw = pass.net.raw(),
-                                                                     .rgb = pass.net.rgb(),
-                                                                     .delta = pass.delta.data(),
-                                                                     .t = pass.t.data(),
-                                                                     .background = background.data(),
-                                                                     .color = color.data(),
-                                                                     .opacity = out.opacity.data() + first,
-                                                                     .depth = out.depth.data() + first});
+      passes_.last_pass().composite(
+          ops, n, {background.data(), color.data(), out.opacity.data() + first, out.depth.data() + first});
     });
     for (int64_t r = 0; r < n; ++r)
       for (int64_t c = 0; c < 3; ++c) out.rgb[size_t(3 * (first + r) + c)] = color[size_t(c * n + r)];

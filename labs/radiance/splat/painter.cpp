@@ -1,14 +1,12 @@
 #include "labs/radiance/splat/painter.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
 #include "harness/program/counted_bytes.h"
-#include "reference/adam/adam.h"
+#include "harness/program/measure_ops.h"
 #include "reference/gs_antialias_bwd/gs_antialias_bwd.h"
 #include "reference/gs_antialias_fwd/gs_antialias_fwd.h"
 #include "reference/gs_bin/gs_bin.h"
@@ -20,8 +18,6 @@
 #include "reference/gs_rasterize_bwd/gs_rasterize_bwd.h"
 #include "reference/gs_rasterize_fwd/gs_rasterize_fwd.h"
 #include "reference/radix_sort/radix_sort.h"
-#include "reference/ssim_loss_bwd/ssim_loss_bwd.h"
-#include "reference/ssim_loss_fwd/ssim_loss_fwd.h"
 
 namespace klab {
 namespace {
@@ -60,30 +56,16 @@ PixelDepth depth_at(const std::vector<Listed>& list, float x, float y) {
 }  // namespace
 
 std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height, const Painting& how) {
-  const std::string size = fmt::format("{} Gaussians", n),
-                    picture = fmt::format("{}x{}, {}", width, height, size);
-  const int64_t pairs = 3 * n;
-  std::vector<PlannedCall> calls = {
-      planned<GsProjectFwd>({n, width, height, kTight}, size), planned<GsColorFwd>({n, degree}, size),
-      planned<RadixSort>({n, kDepthBits}, size), planned<GsBin>({n, pairs, width, height}, picture),
-      planned<GsRasterizeFwd>({n, pairs, width, height}, picture)};
-  if (how.antialiased) calls.push_back(planned<GsAntialiasFwd>({n}, size));
-  return calls;
-}
-
-std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height,
-                                              const Painting& how) {
-  std::vector<PlannedCall> calls = painting_calls(n, degree, width, height, how);
-  const std::string size = fmt::format("{} Gaussians", n), picture = fmt::format("{}x{}", width, height);
-  for (const PlannedCall& more :
-       {planned<SsimLossFwd>({width, height}, picture, 0.1), planned<SsimLossBwd>({width, height}, picture),
-        planned<GsRasterizeBwd>({n, 3 * n, width, height}, picture + ", " + size),
-        planned<GsColorBwd>({n, degree}, size), planned<GsProjectBwd>({n, width, height, kTight}, size),
-        planned<Adam>({.n = 3 * n, .group = 1, .zero_percent = 50}, size, 3)})
-    calls.push_back(more);
-  if (how.antialiased) calls.push_back(planned<GsAntialiasBwd>({n}, size));
-  if (how.pull) calls.push_back(planned<GsRasterizeAbsBwd>({n, 3 * n, width, height}, picture + ", " + size));
-  return calls;
+  GaussianSet set = GaussianSet::zeros(n, degree);
+  set.antialiased = how.antialiased;
+  Camera camera;
+  camera.width = width, camera.height = height;
+  Painter painter(Plan{});
+  painter.expect(n);
+  Memory none;
+  MeasureOps measured(none);
+  painter.draw(measured, set, degree, camera, {0, 0, 0});
+  return measured.deciding();
 }
 
 void Painter::project(Ops& ops, const GaussianSet& set) {
@@ -151,7 +133,8 @@ void Painter::sort_and_bin(Ops& ops, int64_t n) {
   }
 }
 
-void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]) {
+void Painter::draw(Ops& ops, const GaussianSet& set, int degree, const Camera& camera,
+                   const float (&background)[3]) {
   if (degree > set.degree) throw std::invalid_argument("colors of a degree that the Gaussians do not have");
   width_ = camera.width, height_ = camera.height, degree_ = degree;
   camera_ = projection_of(camera);
@@ -159,21 +142,19 @@ void Painter::draw(const GaussianSet& set, int degree, const Camera& camera, con
   eye_[0] = eye.x, eye_[1] = eye.y, eye_[2] = eye.z;
   const size_t pixels = size_t(width_) * size_t(height_);
   image_.resize(3 * pixels), transmittance_.resize(pixels);
-  run("draw", [&](Ops& ops) {
-    project(ops, set);
-    sort_and_bin(ops, set.n);
-    const auto stage = ops.within("rasterize");
-    ops.call<GsRasterizeFwd>({set.n, int64_t(id_.size()), width_, height_},
-                             {.mean = mean_.data(),
-                              .conic = conic_.data(),
-                              .opacity = drawn_opacity().data(),
-                              .color = color_.data(),
-                              .background = background,
-                              .tile_begin = tile_begin_.data(),
-                              .id = id_.data(),
-                              .image = image_.data(),
-                              .transmittance = transmittance_.data()});
-  });
+  project(ops, set);
+  sort_and_bin(ops, set.n);
+  const auto stage = ops.within("rasterize");
+  ops.call<GsRasterizeFwd>({set.n, int64_t(id_.size()), width_, height_},
+                           {.mean = mean_.data(),
+                            .conic = conic_.data(),
+                            .opacity = drawn_opacity().data(),
+                            .color = color_.data(),
+                            .background = background,
+                            .tile_begin = tile_begin_.data(),
+                            .id = id_.data(),
+                            .image = image_.data(),
+                            .transmittance = transmittance_.data()});
 }
 
 // With antialiasing the rasterizer saw smaller opacities, and its gradients go through those.
@@ -208,46 +189,44 @@ void Painter::rasterize_backward(Ops& ops, const GaussianSet& set, const std::ve
                                        .d_conic = d_conic_.data()});
 }
 
-void Painter::backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out,
+void Painter::backward(Ops& ops, const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out,
                        bool pull) {
   const auto n = size_t(set.n);
   d_mean_.resize(2 * n), d_conic_.resize(3 * n), d_opacity_.resize(n), d_color_.resize(3 * n);
   d_position_.resize(3 * n), d_shown_.resize(antialiased_ ? n : 0), pull_.resize(pull ? 2 * n : 0);
-  run("backward", [&](Ops& ops) {
-    rasterize_backward(ops, set, d_image, pull);
-    {
-      const auto stage = ops.within("color_bwd");
-      ops.call<GsColorBwd>({set.n, degree_}, {.eye = eye_,
-                                              .position = set.position.data(),
-                                              .coefficients = set.coefficients.data(),
-                                              .d_color = d_color_.data(),
-                                              .d_position = d_position_.data(),
-                                              .d_coefficients = out.coefficients.data()});
-      const size_t drawn = 3 * n * size_t(degree_ + 1) * size_t(degree_ + 1);
-      profile_.time("color_bwd", [&] {
-        std::fill(out.coefficients.begin() + std::ptrdiff_t(drawn), out.coefficients.end(), 0.0F);
-      });
-    }
-    {
-      const auto stage = ops.within("project_bwd");
-      ops.call<GsProjectBwd>({set.n, width_, height_, kTight}, {.camera = camera_.data(),
-                                                                .position = set.position.data(),
-                                                                .log_scale = set.log_scale.data(),
-                                                                .quaternion = set.quaternion.data(),
-                                                                .opacity_raw = set.opacity_raw.data(),
-                                                                .d_mean = d_mean_.data(),
-                                                                .d_conic = d_conic_.data(),
-                                                                .d_opacity = d_opacity_.data(),
-                                                                .d_position = out.position.data(),
-                                                                .d_log_scale = out.log_scale.data(),
-                                                                .d_quaternion = out.quaternion.data(),
-                                                                .d_opacity_raw = out.opacity_raw.data()});
-      profile_.time("project_bwd", [&] {
-        for (size_t i = 0; i < 3 * n; ++i)
-          out.position[i] += d_position_[i];  // gradient through the view direction of the color
-      });
-    }
-  });
+  rasterize_backward(ops, set, d_image, pull);
+  {
+    const auto stage = ops.within("color_bwd");
+    ops.call<GsColorBwd>({set.n, degree_}, {.eye = eye_,
+                                            .position = set.position.data(),
+                                            .coefficients = set.coefficients.data(),
+                                            .d_color = d_color_.data(),
+                                            .d_position = d_position_.data(),
+                                            .d_coefficients = out.coefficients.data()});
+    const size_t drawn = 3 * n * size_t(degree_ + 1) * size_t(degree_ + 1);
+    profile_.time("color_bwd", [&] {
+      std::fill(out.coefficients.begin() + std::ptrdiff_t(drawn), out.coefficients.end(), 0.0F);
+    });
+  }
+  {
+    const auto stage = ops.within("project_bwd");
+    ops.call<GsProjectBwd>({set.n, width_, height_, kTight}, {.camera = camera_.data(),
+                                                              .position = set.position.data(),
+                                                              .log_scale = set.log_scale.data(),
+                                                              .quaternion = set.quaternion.data(),
+                                                              .opacity_raw = set.opacity_raw.data(),
+                                                              .d_mean = d_mean_.data(),
+                                                              .d_conic = d_conic_.data(),
+                                                              .d_opacity = d_opacity_.data(),
+                                                              .d_position = out.position.data(),
+                                                              .d_log_scale = out.log_scale.data(),
+                                                              .d_quaternion = out.quaternion.data(),
+                                                              .d_opacity_raw = out.opacity_raw.data()});
+    profile_.time("project_bwd", [&] {
+      for (size_t i = 0; i < 3 * n; ++i)
+        out.position[i] += d_position_[i];  // gradient through the view direction of the color
+    });
+  }
 }
 
 int64_t Painter::held_bytes() const {

@@ -16,12 +16,9 @@ struct Painting {
   bool pull = false;         // sums of absolute gradients of the means, too
 };
 
-/// Returns the calls of a picture, for a plan; assumes about three tiles for each Gaussian.
+/// Returns the calls of a picture, for a plan: what measuring draw() finds for that many Gaussians.
 std::vector<PlannedCall> painting_calls(int64_t n, int degree, int width, int height,
                                         const Painting& how = {});
-/// Returns the calls of a training step.
-std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height,
-                                              const Painting& how = {});
 
 /// Renders one view at a time: draw(), then, for the same set and view, backward().
 class Painter {
@@ -32,11 +29,20 @@ class Painter {
 
   /// Draws the set with colors up to `degree`, which is at most that of the set. The image is valid until the
   /// next call.
-  void draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]);
+  void draw(const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]) {
+    run("draw", [&](Ops& ops) { draw(ops, set, degree, camera, background); });
+  }
+  void draw(Ops& ops, const GaussianSet& set, int degree, const Camera& camera, const float (&background)[3]);
   /// Writes the gradients of a loss with d_image [3,height,width] to `out`, which has the set's size and
   /// degree. Those above `degree` of the last draw() are 0. `pull` asks for pull().
   void backward(const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out,
-                bool pull = false);
+                bool pull = false) {
+    run("backward", [&](Ops& ops) { backward(ops, set, d_image, out, pull); });
+  }
+  void backward(Ops& ops, const GaussianSet& set, const std::vector<float>& d_image, GaussianSet& out,
+                bool pull);
+  /// Makes room in the tiles' lists for the usual number of entries of n Gaussians, about three tiles for each; for measuring.
+  void expect(int64_t n) { id_.resize(size_t(3 * n)); }
 
   const std::vector<float>& image() const { return image_; }  // [3,height,width]
   const std::vector<float>& transmittance() const { return transmittance_; }

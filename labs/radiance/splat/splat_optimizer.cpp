@@ -9,6 +9,12 @@
 #include "reference/adam/adam.h"
 
 namespace klab {
+namespace {
+
+/// A view usually shows about half of the Gaussians; the others have no gradient.
+constexpr int64_t kUnseenPercent = 50;
+
+}  // namespace
 
 SplatOptimizer::SplatOptimizer(const SplatOptions& options, double extent, GaussianSet& set)
     : options_(options), extent_(extent) {
@@ -26,7 +32,7 @@ void SplatOptimizer::adam(Ops& ops, std::vector<float>& values, const std::vecto
   hyper[Adam::beta2] = 0.999F;
   hyper[Adam::epsilon] = 1e-15F;
   hyper[Adam::l2] = 0;
-  ops.call<Adam>({.n = int64_t(count), .group = 1, .zero_percent = 0},
+  ops.call<Adam>({.n = int64_t(count), .group = 1, .zero_percent = kUnseenPercent},
                  {.hyper = hyper,
                   .gradient = gradient.data() + begin,
                   .param = values.data() + begin,
@@ -35,24 +41,22 @@ void SplatOptimizer::adam(Ops& ops, std::vector<float>& values, const std::vecto
                   .steps = moments.steps.data() + begin});
 }
 
-void SplatOptimizer::update(Painter& painter, GaussianSet& set, GaussianSet& gradient, int degree,
-                            double done, double factor) {
+void SplatOptimizer::update(Ops& ops, GaussianSet& set, GaussianSet& gradient, int degree, double done,
+                            double factor) {
   const double falls = std::pow(options_.last_position_rate / options_.position_rate, std::min(done, 1.0));
   position_rate_ = factor * options_.position_rate * falls * extent_;
   const double rates[] = {position_rate_, factor * options_.scale_rate, factor * options_.rotation_rate,
                           factor * options_.opacity_rate};
   const double color_rate = factor * options_.color_rate;
-  painter.run("update", [&](Ops& ops) {
-    for (size_t k = 0; k < 4; ++k) {
-      std::vector<float>& values = *set.tensors()[k];
-      adam(ops, values, *gradient.tensors()[k], moments_[k], 0, values.size(), rates[k]);
-    }
-    // View-dependent coefficients learn more slowly than the constant ones.
-    const auto flat = size_t(3 * set.n), drawn = flat * size_t(degree + 1) * size_t(degree + 1);
-    adam(ops, set.coefficients, gradient.coefficients, moments_[4], 0, flat, color_rate);
-    if (drawn > flat)
-      adam(ops, set.coefficients, gradient.coefficients, moments_[4], flat, drawn - flat, color_rate / 20);
-  });
+  for (size_t k = 0; k < 4; ++k) {
+    std::vector<float>& values = *set.tensors()[k];
+    adam(ops, values, *gradient.tensors()[k], moments_[k], 0, values.size(), rates[k]);
+  }
+  // View-dependent coefficients learn more slowly than the constant ones.
+  const auto flat = size_t(3 * set.n), drawn = flat * size_t(degree + 1) * size_t(degree + 1);
+  adam(ops, set.coefficients, gradient.coefficients, moments_[4], 0, flat, color_rate);
+  if (drawn > flat)
+    adam(ops, set.coefficients, gradient.coefficients, moments_[4], flat, drawn - flat, color_rate / 20);
 }
 
 void SplatOptimizer::follow(const DensityChange& change, int64_t before) {

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/program/ops.h"
 #include "harness/records/tensor_file.h"
 #include "labs/radiance/splat/density.h"
-#include "labs/radiance/splat/painter.h"
+#include "labs/radiance/splat/gaussians.h"
 #include "labs/radiance/splat/splat_options.h"
 
 namespace klab {
@@ -19,8 +20,7 @@ class SplatOptimizer {
   SplatOptimizer(const SplatOptions& options, double extent, GaussianSet& set);
 
   /// Makes a step. `done` is the elapsed share of the time, `factor` is on all learning rates; coefficients above `degree` stay.
-  void update(Painter& painter, GaussianSet& set, GaussianSet& gradient, int degree, double done,
-              double factor);
+  void update(Ops& ops, GaussianSet& set, GaussianSet& gradient, int degree, double done, double factor);
   /// Takes the moments along to a changed set, which was made from one of `before` Gaussians.
   void follow(const DensityChange& change, int64_t before);
   /// Resets all opacities to nearly transparent, and their moments.

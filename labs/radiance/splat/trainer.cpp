@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/program/counted_bytes.h"
+#include "harness/program/measure_ops.h"
 #include "harness/program/random.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/splat/relocation.h"
@@ -29,7 +30,62 @@ double extent_of(const std::vector<View>& views) {
   return std::max(1.1 * most, 1e-3);
 }
 
+/// A picture, the one that it should be, and their size.
+struct Compared {
+  int64_t width, height;
+  const std::vector<float>&image, &target;  // [3,height,width]
+};
+
+/// Computes the loss of a picture. `ssim`: weight of structural similarity.
+void picture_loss(Ops& ops, const Compared& x, double ssim, float& loss) {
+  const auto weight = float(ssim);
+  ops.call<SsimLossFwd>(
+      {x.width, x.height},
+      {.weight = &weight, .image = x.image.data(), .target = x.target.data(), .loss = &loss});
+}
+
+/// Computes the gradient of that loss.
+void picture_loss_bwd(Ops& ops, const Compared& x, double ssim, std::vector<float>& d_image) {
+  const float weight = float(ssim), one = 1;
+  ops.call<SsimLossBwd>({x.width, x.height}, {.weight = &weight,
+                                              .image = x.image.data(),
+                                              .target = x.target.data(),
+                                              .d_loss = &one,
+                                              .d_image = d_image.data()});
+}
+
 }  // namespace
+
+std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height,
+                                              const Painting& how) {
+  constexpr double kStepsALoss = 10;  // its value is printed now and then
+  GaussianSet set = GaussianSet::zeros(n, degree), gradient = GaussianSet::zeros(n, degree);
+  set.antialiased = how.antialiased;
+  const SplatOptions options;
+  SplatOptimizer optimizer(options, 1, set);
+  Camera camera;
+  camera.width = width, camera.height = height;
+  Painter painter(Plan{});
+  painter.expect(n);
+  Memory none;
+  MeasureOps measured(none);
+  painter.draw(measured, set, degree, camera, {0, 0, 0});
+  std::vector<float> d_image(painter.image().size());
+  const Compared compared{width, height, painter.image(), d_image};
+  picture_loss_bwd(measured, compared, options.ssim, d_image);
+  painter.backward(measured, set, d_image, gradient, false);
+  optimizer.update(measured, set, gradient, degree, 0, 1);
+  measured.once_in(kStepsALoss);
+  float loss = 0;
+  picture_loss(measured, compared, options.ssim, loss);
+  std::vector<PlannedCall> calls = measured.deciding();
+  if (how.pull) {  // while Gaussians are added
+    MeasureOps pulled(none);
+    painter.backward(pulled, set, d_image, gradient, true);
+    add_other_calls(pulled, calls);
+  }
+  return calls;
+}
 
 SplatTrainer::SplatTrainer(const Scene& scene, const SplatOptions& options, Plan plan, uint64_t seed,
                            std::optional<GaussianSet> start, const Backend& backend)
@@ -111,13 +167,8 @@ void SplatTrainer::step(double done) {
   if (exposures_.learned()) exposures_.expose(taken, painter_.image(), exposed_);
   hide_what_does_not_count(view);
   d_image_.resize(target_.size());
-  const float weight = float(options_.ssim), one = 1;
   painter_.run("loss", [&](Ops& ops) {
-    ops.call<SsimLossBwd>({width_, height_}, {.weight = &weight,
-                                              .image = shown().data(),
-                                              .target = target_.data(),
-                                              .d_loss = &one,
-                                              .d_image = d_image_.data()});
+    picture_loss_bwd(ops, {width_, height_, shown(), target_}, options_.ssim, d_image_);
   });
   for (const size_t pixel : hidden_)
     for (size_t c = 0; c < 3; ++c) d_image_[c * target_.size() / 3 + pixel] = 0;
@@ -130,7 +181,8 @@ void SplatTrainer::step(double done) {
   if (options_.density.relocate) pull_of(set_, options_.density, extent_, &gradient_);
   require_finite_gradient();
   seen_.add(absolute ? painter_.pull() : painter_.d_mean(), painter_.extent(), width_, height_);
-  optimizer_.update(painter_, set_, gradient_, degree_, done, rate_factor_);
+  painter_.run("update",
+               [&](Ops& ops) { optimizer_.update(ops, set_, gradient_, degree_, done, rate_factor_); });
   if (exposures_.learned()) exposures_.update(taken, d_exposure, rate_factor_);
   if (options_.density.relocate)
     add_noise(set_, options_.density, optimizer_.position_rate(), extent_, seed_, steps_);
@@ -194,12 +246,9 @@ void SplatTrainer::require_finite() const {
 }
 
 double SplatTrainer::last_loss() {
-  const float weight = float(options_.ssim);
   float loss = 0;
   painter_.run("value of the loss", [&](Ops& ops) {
-    ops.call<SsimLossFwd>(
-        {width_, height_},
-        {.weight = &weight, .image = shown().data(), .target = target_.data(), .loss = &loss});
+    picture_loss(ops, {width_, height_, shown(), target_}, options_.ssim, loss);
   });
   return loss;
 }

@@ -17,6 +17,11 @@
 
 namespace klab {
 
+/// Returns the calls of a training step, for a plan: what measuring its programs finds for that many Gaussians and pictures of this
+/// size.
+std::vector<PlannedCall> splat_training_calls(int64_t n, int degree, int width, int height,
+                                              const Painting& how = {});
+
 class SplatTrainer {
  public:
   /// The scene must outlive it. `start`: Gaussians to start from instead of random ones. `backend` as of Painter.

@@ -1,13 +1,8 @@
 #include "labs/radiance/train/frequency_passes.h"
-#include "labs/radiance/field/config.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
-#include "harness/program/measure_ops.h"
 #include "harness/program/op_names.h"
-#include "labs/radiance/field/optimizer.h"
 #include "reference/activation_bwd/activation_bwd.h"
 #include "reference/activation_fwd/activation_fwd.h"
 #include "reference/adam/adam.h"
@@ -52,21 +47,6 @@ bool multiplies_bfloat16() {
 #endif
 }
 
-/// Returns the calls of the terms of opacity that have a weight.
-std::vector<PlannedCall> calls_of_terms(const LossSettings& weights, int64_t rays) {
-  Memory memory;
-  TermTensors lent;
-  lent.values = lent.rays = rays;
-  for (Handle<float>* const tensor : {&lent.weight, &lent.value, &lent.opacity, &lent.d_opacity})
-    *tensor = memory.tensor<float>("of a term", 1, rays);
-  for (Handle<float>* const number : {&lent.one, &lent.loss, &lent.own_loss})
-    *number = memory.tensor<float>("number of a term", 1, 1);
-  MeasureOps measured(memory);
-  for (const LossTerm& each : loss_terms())
-    if (each.term->needs == Term::opacity && weights.*each.weight > 0) each.term->add(measured, lent);
-  return measured.calls();
-}
-
 constexpr uint64_t kCoarse = 1 << 20;  // draws of the first pass come before those of the second
 
 }  // namespace
@@ -80,6 +60,18 @@ FrequencyPasses::Pass::Pass(const FrequencyConfig& config, int64_t samples)
       directions(size_t(3 * config.chunk)),
       net(config, config.chunk) {
   for (size_t r = 0; r < ray_begin.size(); ++r) ray_begin[r] = int32_t(int64_t(r) * samples);
+}
+
+void FrequencyPasses::Pass::composite(Ops& ops, int64_t rays, const Shown& to) const {
+  ops.call<CompositeFwd>({.rays = rays, .samples = rays * each}, {.ray_begin = ray_begin.data(),
+                                                                  .density_raw = net.raw(),
+                                                                  .rgb = net.rgb(),
+                                                                  .delta = delta.data(),
+                                                                  .t = t.data(),
+                                                                  .background = to.background,
+                                                                  .color = to.color,
+                                                                  .opacity = to.opacity,
+                                                                  .depth = to.depth});
 }
 
 FrequencyPasses::FrequencyPasses(const FrequencyConfig& config, const Placement& placement)
@@ -183,57 +175,6 @@ bool multiplies_pairs(const Plan& plan) {
   if (floats == 0 || pairs == 0)
     return multiplies_bfloat16() && !plan.variant(std::string(MatmulBf16::name))->parent.empty();
   return pairs + seconds(Cast::name) <= floats;
-}
-
-std::vector<PlannedCall> frequency_calls(const FrequencyConfig& c, bool training, Storage precision) {
-  const int64_t both = c.coarse + c.fine, rays = c.chunk / both, n = rays * both;
-  const std::string all = fmt::format("{} samples", n);
-  std::vector<PlannedCall> calls = {
-      planned<FrequencyFwd>({.n = n, .dim = 3, .octaves = c.octaves}, all),
-      planned<FrequencyFwd>({.n = n, .dim = 3, .octaves = c.direction_octaves}, all),
-      planned<SampleWeightsFwd>({.rays = rays, .samples = rays * c.coarse}, fmt::format("{} rays", rays)),
-      planned<SamplePdf>({.rays = rays, .bins = c.coarse, .count = c.fine}, fmt::format("{} rays", rays)),
-      planned<CompositeFwd>({.rays = rays, .samples = n}, all)};
-  const FrequencyNet net(c);
-  const auto add = [&](const PlannedCall& call) {
-    const auto same = std::ranges::find_if(
-        calls, [&](const PlannedCall& other) { return other.op == call.op && other.shape == call.shape; });
-    if (same != calls.end())
-      same->times += 1;
-    else
-      calls.push_back(call);
-  };
-  for (const FrequencyNet::Layer& l : net.layers) {
-    const std::string size = fmt::format("{}x{} of {}", l.to, l.from, n);
-    add(planned<Matmul>({.m = l.to, .n = n, .k = l.from}, size));
-    if (precision == Storage::bf16 || precision == Storage::int8) {
-      add(planned<Cast>({.n = l.from * n, .format = Cast::bf16}, size));
-      add(planned<MatmulBf16>({.m = l.to, .n = n, .k = l.from}, size));
-    }
-    add(planned<BiasAddFwd>({.n = 1, .c = l.to, .hw = n}, size));
-    if (training) {
-      add(planned<MatmulBwd>({.m = l.to, .n = n, .k = l.from}, size));
-      add(planned<BiasAddBwd>({.n = 1, .c = l.to, .hw = n}, size));
-      add(planned<Axpy>({.n = l.to * l.from}, size));
-    }
-  }
-  for (const auto& [elements, kind] :
-       {std::pair{c.width * n, int64_t{activation::relu}}, {3 * n, int64_t{activation::sigmoid}}}) {
-    add(planned<ActivationFwd>({.n = elements, .kind = kind}, fmt::format("{} elements", elements)));
-    if (training && kind == activation::relu)
-      add(planned<ActivationBwd>({.n = elements, .kind = kind}, fmt::format("{} elements", elements)));
-  }
-  if (!training) return calls;
-  add(planned<DrawRays>(
-      {.rays = c.rays, .views = 1, .pixels = 160000, .depths = 0, .listed = 0, .background = 1, .drawn = 1},
-      fmt::format("{} rays", c.rays)));
-  add(planned<CompositeLossBwd>({.rays = rays, .samples = n, .kind = loss_kind(c.loss)}, all));
-  if (has_terms(c.terms, Term::on_rays)) {
-    add(planned<CompositeBwd>({.rays = rays, .samples = n}, all));
-    for (const PlannedCall& call : calls_of_terms(c.terms, rays)) add(call);
-  }
-  for (const PlannedCall& call : adam_calls(net.size, net.size, 0)) add(call);
-  return calls;
 }
 
 }  // namespace klab

@@ -36,9 +36,18 @@ class FrequencyPasses {
     std::vector<int32_t> ray_begin;
     std::vector<float> t, delta, positions, directions;
     FrequencyPass net;
+
+    /// Behind the rays [3,rays], and what they show: [3,rays], [rays], [rays].
+    struct Shown {
+      const float* background;
+      float *color, *opacity, *depth;
+    };
+    /// Composites the samples of the first rays.
+    void composite(Ops& ops, int64_t rays, const Shown& to) const;
   };
   /// The last pass counts: the second, or the only one if the config has no fine samples.
   std::array<Pass, 2>& passes() { return passes_; }
+  Pass& last_pass() { return passes_[size_t(last())]; }
   int last() const { return config_.fine > 0 ? 1 : 0; }
   static int64_t bytes_of(const FrequencyConfig& config) { return 2 * FrequencyPass::bytes_of(config); }
 
@@ -54,10 +63,6 @@ class FrequencyPasses {
   std::vector<float> edges_, weights_, jitter_, more_, leave_;
 };
 
-/// Returns the calls of a step, or of pictures, for a plan; of a model in bf16 or int8 with products of bfloat16s and floats, of
-/// which the faster are made (multiplies_pairs).
-std::vector<PlannedCall> frequency_calls(const FrequencyConfig& config, bool training,
-                                         Storage precision = Storage::f32);
 /// Returns whether pictures by this plan have products of bfloat16s: where they take less time than those of floats or, if none
 /// were timed, have an instruction of their own.
 bool multiplies_pairs(const Plan& plan);

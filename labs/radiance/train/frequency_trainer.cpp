@@ -12,10 +12,6 @@
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "labs/radiance/train/batch.h"
-#include "reference/composite_bwd/composite_bwd.h"
-#include "reference/composite_fwd/composite_fwd.h"
-#include "reference/composite_loss_bwd/composite_loss_bwd.h"
-#include "reference/draw_rays/draw_rays.h"
 
 namespace klab {
 namespace {
@@ -42,11 +38,11 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
       plan_(plan),
       seed_(seed),
       model_(config, placement_of(with_views(scene), config.background == "black", config.near, config.far)),
-      passes_(config_, model_.placement),
       memory_(backend),
       ops_(memory_),
       arrays_(carried_backend(backend)),
       calls_(arrays_),
+      learning_(arrays_, config_, model_.placement),
       view_data_(view_data_of(scene)),
       views_(declare_views(memory_, view_data_)) {
   model_.initialize(seed);
@@ -71,125 +67,15 @@ FrequencyTrainer::FrequencyTrainer(const Scene& scene, const FrequencyConfig& co
     drawn_[k] = Array<float>(3 * config_.rays);
     memory_.mirror(*kept[k], drawn_[k].data());
   }
-  has_terms_ = has_terms(config_.terms, Term::on_rays);
-  if (has_terms_) {
-    for (Handle<float>* const tensor :
-         {&of_terms_.opacity, &of_terms_.d_opacity, &of_terms_.weight, &of_terms_.value})
-      *tensor = of_rays("of a term", 1);
-    for (Handle<float>* const number : {&of_terms_.one, &of_terms_.loss, &of_terms_.own_loss})
-      *number = memory_.tensor<float>("number of a term", 1, 1);
-  }
   const ViewLoader loader(scene, views_);
   loader.tie(memory_);
   memory_.allocate();
+  arrays_.allocate();
   loader.write(memory_);
 }
 
 int64_t FrequencyTrainer::bytes_of(const FrequencyConfig& c) {
   return FrequencyPasses::bytes_of(c) + 2 * 16 * FrequencyNet(c).size + 60 * c.rays;
-}
-
-/// Adds the weighted terms of the rays' opacity to the loss of each, and their gradients to those of the densities.
-void FrequencyTrainer::add_terms(Ops& ops, const FrequencyPasses::Pass& pass, int64_t rays,
-                                 const std::vector<float>& behind, std::vector<float>& d_raw) {
-  const auto n = size_t(rays);
-  std::vector<float> color(3 * n), depth(n), none(3 * n, 0.0F), gradient(n, 0.0F), more(d_raw.size()),
-      d_rgb(3 * d_raw.size());
-  float* const opacity = of_terms_.opacity;
-  float* const d_opacity = of_terms_.d_opacity;
-  float* const weight = of_terms_.weight;
-  ops.call<CompositeFwd>({.rays = rays, .samples = int64_t(d_raw.size())},
-                         {.ray_begin = pass.ray_begin.data(),
-                          .density_raw = pass.net.raw(),
-                          .rgb = pass.net.rgb(),
-                          .delta = pass.delta.data(),
-                          .t = pass.t.data(),
-                          .background = behind.data(),
-                          .color = color.data(),
-                          .opacity = opacity,
-                          .depth = depth.data()});
-  for (size_t k = 0; k < kLossTerms; ++k) {
-    const auto& [term, own] = loss_terms()[k];
-    if (term->where != Term::on_rays || !(config_.terms.*own > 0)) continue;
-    std::fill_n(weight, n, float(config_.terms.*own) / float(config_.rays));
-    *of_terms_.one = 1;
-    *of_terms_.loss = *of_terms_.own_loss = 0;
-    TermTensors lent;
-    lent.values = lent.rays = rays;
-    lent.weight = of_terms_.weight;
-    lent.value = of_terms_.value;
-    lent.one = of_terms_.one;
-    lent.loss = of_terms_.loss;
-    lent.own_loss = of_terms_.own_loss;
-    lent.opacity = of_terms_.opacity;
-    lent.d_opacity = of_terms_.d_opacity;
-    term->add(ops, lent);
-    term_losses_[k] += double(*of_terms_.own_loss);
-    for (size_t r = 0; r < n; ++r) gradient[r] += d_opacity[r];
-  }
-  ops.call<CompositeBwd>({.rays = rays, .samples = int64_t(d_raw.size())},
-                         {.ray_begin = pass.ray_begin.data(),
-                          .density_raw = pass.net.raw(),
-                          .rgb = pass.net.rgb(),
-                          .delta = pass.delta.data(),
-                          .t = pass.t.data(),
-                          .background = behind.data(),
-                          .d_color = none.data(),
-                          .d_opacity = gradient.data(),
-                          .d_depth = none.data(),
-                          .d_density_raw = more.data(),
-                          .d_rgb = d_rgb.data()});
-  for (size_t i = 0; i < d_raw.size(); ++i) d_raw[i] += more[i];
-}
-
-/// Computes losses and gradients of both passes for some rays. Adds to the loss, and to the squared errors of
-/// the last pass.
-void FrequencyTrainer::learn_from(Ops& ops, const RaySpan& rays, double& loss, double& squares) {
-  std::optional<Draws> draws;  // without them samples lie in the middle of their strata
-  if (config_.samples == "stratified") draws.emplace(seed_, draws_of(step_, part_), 300);
-  passes_.evaluate(ops, model_, rays, draws);
-  const int64_t n = rays.count, all = config_.rays;
-  std::vector<float> behind(size_t(3 * n)), wanted(size_t(3 * n)), weight(size_t(n), 1 / float(all)),
-      lost(static_cast<size_t>(n));
-  for (int64_t c = 0; c < 3; ++c) {
-    std::copy_n(drawn_[backdrop].data() + c * all + rays.first, n, behind.data() + c * n);
-    std::copy_n(drawn_[target].data() + c * all + rays.first, n, wanted.data() + c * n);
-  }
-  const int64_t kind = loss_kind(config_.loss);
-  for (int k = 0; k <= passes_.last(); ++k) {
-    FrequencyPasses::Pass& pass = passes_.passes()[size_t(k)];
-    const int64_t samples = n * pass.each;
-    std::vector<float> d_raw(static_cast<size_t>(samples)), d_rgb(size_t(3 * samples));
-    ops.call<CompositeLossBwd>({.rays = n, .samples = samples, .kind = kind},
-                               {.ray_begin = pass.ray_begin.data(),
-                                .density_raw = pass.net.raw(),
-                                .rgb = pass.net.rgb(),
-                                .delta = pass.delta.data(),
-                                .background = behind.data(),
-                                .target = wanted.data(),
-                                .d_loss = weight.data(),
-                                .loss = lost.data(),
-                                .d_density_raw = d_raw.data(),
-                                .d_rgb = d_rgb.data()});
-    for (const float v : lost) loss += double(v) / double(all);
-    if (k == passes_.last()) {
-      std::vector<float> color(size_t(3 * n)), opacity(static_cast<size_t>(n)), depth(static_cast<size_t>(n));
-      ops.call<CompositeFwd>({.rays = n, .samples = samples}, {.ray_begin = pass.ray_begin.data(),
-                                                               .density_raw = pass.net.raw(),
-                                                               .rgb = pass.net.rgb(),
-                                                               .delta = pass.delta.data(),
-                                                               .t = pass.t.data(),
-                                                               .background = behind.data(),
-                                                               .color = color.data(),
-                                                               .opacity = opacity.data(),
-                                                               .depth = depth.data()});
-      for (size_t i = 0; i < color.size(); ++i)
-        squares += (double(color[i]) - double(wanted[i])) * (double(color[i]) - double(wanted[i]));
-    }
-    if (has_terms_) add_terms(ops, pass, n, behind, d_raw);
-    pass.net.backward(ops, model_.parameters[size_t(k)].data(), d_raw.data(), d_rgb.data(),
-                      moments_[size_t(k)].gradient.data());
-  }
 }
 
 double FrequencyTrainer::loss_and_gradient() {
@@ -200,21 +86,23 @@ double FrequencyTrainer::loss_and_gradient() {
   n.step[1] = uint32_t(draws_of(step_, part_) >> 32);
   n.rays = int32_t(config_.rays);
   memory_.write(numbers_, &n, sizeof n);
-  double loss = 0, squares = 0;
-  term_losses_ = {};
   ops_.run("rays", plan_, profile_, [&](Ops& ops) {
     draw_rays(ops, {config_.background, config_.pixel_point}, view_data_, views_, numbers_, rays_);
   });
   for (const Handle<float>* tensor : {&rays_.origins, &rays_.directions, &rays_.backdrop, &rays_.color})
     memory_.pull(*tensor);
+  std::optional<Draws> draws;  // without them samples lie in the middle of their strata
+  if (config_.samples == "stratified") draws.emplace(seed_, draws_of(step_, part_), 300);
+  FrequencyStep::Losses losses;
   calls_.run("loss", plan_, profile_, [&](Ops& ops) {
-    for (int64_t first = 0; first < config_.rays; first += passes_.rays())
-      learn_from(ops,
-                 {drawn_[origins].data(), drawn_[directions].data(), config_.rays, first,
-                  std::min(passes_.rays(), config_.rays - first)},
-                 loss, squares);
+    losses = learning_.loss_and_gradient(ops, model_,
+                                         {drawn_[origins].data(), drawn_[directions].data(),
+                                          drawn_[backdrop].data(), drawn_[target].data(), config_.rays},
+                                         draws, {moments_[0].gradient.data(), moments_[1].gradient.data()});
   });
-  squares_ = squares / double(3 * config_.rays);
+  squares_ = losses.squares / double(3 * config_.rays);
+  term_losses_ = losses.terms;
+  double loss = losses.loss;
   for (const double term : term_losses_) loss += term;
   if (!std::isfinite(loss)) throw NotFinite(fmt::format("step {}: the loss is not finite", step_));
   return loss;
@@ -263,7 +151,7 @@ StepReport FrequencyTrainer::step(double progress) {
       squares += squares_of({m.gradient.data(), size_t(m.gradient.size())});
     report.gradient_norm = report.clipped_norm = std::sqrt(squares);
   }
-  for (int k = 0; k <= passes_.last(); ++k) {
+  for (int k = 0; k <= learning_.passes().last(); ++k) {
     OptimizerState& m = moments_[size_t(k)];
     for (const float g : m.gradient)
       if (!std::isfinite(g))
@@ -275,7 +163,7 @@ StepReport FrequencyTrainer::step(double progress) {
   }
   report.rays = config_.rays * share_.parts;
   report.samples = report.marched =
-      report.rays * (config_.coarse + (passes_.last() == 1 ? config_.coarse + config_.fine : 0));
+      report.rays * (config_.coarse + (learning_.passes().last() == 1 ? config_.coarse + config_.fine : 0));
   report.step = ++step_;
   return report;
 }

@@ -7,7 +7,7 @@
 #include "labs/radiance/field/optimizer.h"
 #include "labs/radiance/train/batch_share.h"
 #include "labs/radiance/train/field_trainer.h"
-#include "labs/radiance/train/frequency_passes.h"
+#include "labs/radiance/train/frequency_step.h"
 #include "labs/radiance/train/ray_step.h"
 
 namespace klab {
@@ -45,10 +45,6 @@ class FrequencyTrainer : public FieldTrainer {
   static int64_t bytes_of(const FrequencyConfig& config);
 
  private:
-  void learn_from(Ops& ops, const RaySpan& rays, double& loss, double& squares);
-  void add_terms(Ops& ops, const FrequencyPasses::Pass& pass, int64_t rays, const std::vector<float>& behind,
-                 std::vector<float>& d_raw);
-
   BatchShare share_;
   FrequencyConfig config_;  // of one part
   Plan plan_;
@@ -56,13 +52,13 @@ class FrequencyTrainer : public FieldTrainer {
   Profile profile_;
   FrequencyModel model_;
   std::array<OptimizerState, 2> moments_;
-  FrequencyPasses passes_;
   // Rays of a step, drawn by the same op in all trainers.
   Memory memory_;
   RunOps ops_;
   // All else: arrays of the host.
   Memory arrays_;
   RunOps calls_;
+  FrequencyStep learning_;
   ViewData view_data_;
   ViewTensors views_;
   Handle<int32_t> numbers_;
@@ -73,11 +69,6 @@ class FrequencyTrainer : public FieldTrainer {
   double squares_ = 0;  // mean squared error of the last part
   int64_t part_ = 0;    // part of the batch whose rays are drawn next
   PartSums sums_;
-  // Terms of the loss with a weight: one ray's opacity and gradient, its weight and value, and what a term adds to the loss.
-  struct {
-    Handle<float> opacity, d_opacity, weight, value, one, loss, own_loss;
-  } of_terms_;
-  bool has_terms_ = false;
   std::array<double, kLossTerms> term_losses_{};  // of the last part
 };
 
