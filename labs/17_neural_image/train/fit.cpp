@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
+#include "harness/program/measure_ops.h"
 #include "harness/program/random.h"
 #include "labs/radiance/field/optimizer.h"
 #include "reference/hashgrid_bwd/hashgrid_bwd.h"
@@ -53,21 +55,6 @@ FitOptions completed(const FitOptions& options, int width, int height) {
   return o;
 }
 
-std::vector<PlannedCall> fit_calls(const FitOptions& o, int width, int height) {
-  const std::string pixels = fmt::format("{} pixels", o.batch);
-  const HashgridShape hash = hash_shape(o, width, height, o.batch);
-  const MlpFwd::Shape mlp = mlp_shape(o, o.batch);
-  const PixelLossFwd::Shape loss = {.n = o.batch, .kind = 0};
-  std::vector<PlannedCall> calls = {planned<HashgridFwd>(hash, pixels),  planned<MlpFwd>(mlp, pixels),
-                                    planned<PixelLossFwd>(loss, pixels), planned<PixelLossBwd>(loss, pixels),
-                                    planned<MlpBwd>(mlp, pixels),        planned<HashgridBwd>(hash, pixels)};
-  const double corners = 4 * double(o.levels * o.batch);
-  for (const auto& more : {adam_calls(table_parameters(o, width, height), o.features, corners),
-                           adam_calls(mlp.weights(), mlp.weights(), 0)})
-    calls.insert(calls.end(), more.begin(), more.end());
-  return calls;
-}
-
 ImageFit::ImageFit(const Image& image, const FitOptions& options, const Plan& plan)
     : image_(image), options_(completed(options, image.width, image.height)), plan_(plan) {
   const MlpFwd::Shape mlp = mlp_shape(options_, 0);
@@ -89,20 +76,55 @@ ImageFit::ImageFit(const Image& image, const FitOptions& options, const Plan& pl
   d_loss_ = Array<float>(n);
 }
 
-void ImageFit::evaluate(int64_t n) {
-  profile_.time("hashgrid_fwd", [&] {
-    plan_.run<HashgridFwd>({.shape = hash_shape(options_, image_.width, image_.height, n),
-                            .positions = positions_.data(),
-                            .table = table_.data(),
-                            .table_half = nullptr,
-                            .features = features_.data()});
-  });
-  profile_.time("mlp_fwd", [&] {
-    plan_.run<MlpFwd>({.shape = mlp_shape(options_, n),
-                       .x = features_.data(),
-                       .weights = weights_.data(),
-                       .y = rgb_.data()});
-  });
+void ImageFit::evaluate(Ops& ops, int64_t n) {
+  ops.call<HashgridFwd>(
+      hash_shape(options_, image_.width, image_.height, n),
+      {.positions = positions_.data(), .table = table_.data(), .features = features_.data()});
+  ops.call<MlpFwd>(mlp_shape(options_, n),
+                   {.x = features_.data(), .weights = weights_.data(), .y = rgb_.data()});
+}
+
+void ImageFit::loss_and_gradient(Ops& ops) {
+  const int64_t n = options_.batch;
+  evaluate(ops, n);
+  const PixelLossFwd::Shape compared = {.n = n, .kind = 0};
+  {
+    const auto stage = ops.within("loss");
+    ops.call<PixelLossFwd>(compared,
+                           {.prediction = rgb_.data(), .target = target_.data(), .loss = loss_.data()});
+    ops.call<PixelLossBwd>(compared, {.prediction = rgb_.data(),
+                                      .target = target_.data(),
+                                      .d_loss = d_loss_.data(),
+                                      .d_prediction = d_rgb_.data()});
+  }
+  ops.call<MlpBwd>(mlp_shape(options_, n), {.x = features_.data(),
+                                            .weights = weights_.data(),
+                                            .d_y = d_rgb_.data(),
+                                            .d_x = d_features_.data(),
+                                            .d_weights = weights_state_.gradient.data()});
+  ops.call<HashgridBwd>(hash_shape(options_, image_.width, image_.height, n),
+                        {.positions = positions_.data(),
+                         .d_features = d_features_.data(),
+                         .d_table = table_state_.gradient.data()});
+}
+
+void ImageFit::update(Ops& ops, double learning_rate) {
+  AdamSettings adam;
+  adam.learning_rate = learning_rate;
+  const double corners = 4 * double(options_.levels * options_.batch);
+  adam_step(ops, adam, options_.features, table_, table_state_,
+            untouched_percent(table_.size(), options_.features, corners));
+  adam_step(ops, adam, weights_.size(), weights_, weights_state_);
+}
+
+std::vector<PlannedCall> fit_calls(const FitOptions& o, int width, int height) {
+  const Image size{.width = width, .height = height, .rgba = {}};
+  const Plan none;
+  ImageFit fit(size, o, none);
+  MeasureOps measured(fit.memory_);
+  fit.loss_and_gradient(measured);
+  fit.update(measured, o.learning_rate);
+  return measured.deciding();
 }
 
 double ImageFit::step(double progress) {
@@ -118,43 +140,14 @@ double ImageFit::step(double progress) {
       for (int64_t c = 0; c < 3; ++c) target_[c * n + i] = float(image_.at(int(x), int(y))[c]) / 255.0F;
     }
   });
-  evaluate(n);
-  double loss = 0;
-  const PixelLossFwd::Shape loss_shape = {.n = n, .kind = 0};
-  profile_.time("loss", [&] {
-    std::fill_n(d_loss_.data(), n, 1.0F / float(n));
-    plan_.run<PixelLossFwd>(
-        {.shape = loss_shape, .prediction = rgb_.data(), .target = target_.data(), .loss = loss_.data()});
-    plan_.run<PixelLossBwd>({.shape = loss_shape,
-                             .prediction = rgb_.data(),
-                             .target = target_.data(),
-                             .d_loss = d_loss_.data(),
-                             .d_prediction = d_rgb_.data()});
-    for (int64_t i = 0; i < n; ++i) loss += loss_[i];
-  });
+  std::fill_n(d_loss_.data(), n, 1.0F / float(n));
+  ops_.run("loss and gradient", plan_, profile_, [&](Ops& ops) { loss_and_gradient(ops); });
+  const double loss = std::accumulate(loss_.begin(), loss_.end(), 0.0);
   if (!std::isfinite(loss)) throw std::runtime_error(fmt::format("step {}: the loss is not finite", step_));
-  profile_.time("mlp_bwd", [&] {
-    plan_.run<MlpBwd>({.shape = mlp_shape(options_, n),
-                       .x = features_.data(),
-                       .weights = weights_.data(),
-                       .d_y = d_rgb_.data(),
-                       .d_x = d_features_.data(),
-                       .d_weights = weights_state_.gradient.data()});
-  });
-  profile_.time("hashgrid_bwd", [&] {
-    plan_.run<HashgridBwd>({.shape = hash_shape(options_, image_.width, image_.height, n),
-                            .positions = positions_.data(),
-                            .d_features = d_features_.data(),
-                            .d_table = table_state_.gradient.data()});
-  });
-  AdamSettings adam;
-  adam.learning_rate = options_.learning_rate *
-                       (options_.final_rate + (1 - options_.final_rate) * 0.5 *
-                                                  (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0))));
-  ops_.run("update", plan_, profile_, [&](Ops& ops) {
-    adam_step(ops, adam, options_.features, table_, table_state_);
-    adam_step(ops, adam, weights_.size(), weights_, weights_state_);
-  });
+  const double rate = options_.learning_rate *
+                      (options_.final_rate + (1 - options_.final_rate) * 0.5 *
+                                                 (1 + std::cos(M_PI * std::clamp(progress, 0.0, 1.0))));
+  ops_.run("update", plan_, profile_, [&](Ops& ops) { update(ops, rate); });
   ++step_;
   return loss / double(n);
 }
@@ -170,7 +163,7 @@ std::vector<uint8_t> ImageFit::render() {
       positions_[i] = (float(column) + 0.5F) / float(image_.width);
       positions_[n + i] = (float(row) + 0.5F) / float(image_.height);
     }
-    evaluate(n);
+    ops_.run("picture", plan_, profile_, [&](Ops& ops) { evaluate(ops, n); });
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i)
       for (int64_t c = 0; c < 3; ++c) out[size_t(3 * (begin + i) + c)] = to_byte(rgb_[c * n + i]);

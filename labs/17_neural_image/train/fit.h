@@ -28,7 +28,7 @@ struct FitOptions {
 /// Returns the options for a picture, with the size of the table filled in.
 FitOptions completed(const FitOptions& options, int width, int height);
 
-/// Returns the calls of one step, for a plan. The options must be completed ones.
+/// Returns the calls of one step, for a plan: what measuring it finds. The options must be completed ones.
 std::vector<PlannedCall> fit_calls(const FitOptions& options, int width, int height);
 
 class ImageFit {
@@ -49,7 +49,11 @@ class ImageFit {
   Profile& profile() { return profile_; }
 
  private:
-  void evaluate(int64_t n);
+  void evaluate(Ops& ops, int64_t n);
+  void loss_and_gradient(Ops& ops);
+  void update(Ops& ops, double learning_rate);
+  friend std::vector<PlannedCall> fit_calls(const FitOptions& options, int width, int height);
+
   const Image& image_;
   FitOptions options_;
   const Plan& plan_;

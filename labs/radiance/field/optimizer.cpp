@@ -1,7 +1,5 @@
 #include "labs/radiance/field/optimizer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -10,14 +8,6 @@
 #include "reference/adam/adam.h"
 
 namespace klab {
-namespace {
-
-// Returns the parameters of one call: whole groups; a matrix is one group.
-int64_t stretch_of(int64_t parameters, int64_t group, int64_t stretch) {
-  return std::min(parameters, group <= stretch ? stretch / group * group : parameters);
-}
-
-}  // namespace
 
 OptimizerState::OptimizerState(int64_t count, int64_t group)
     : gradient(count), m(count), v(count), steps((count + group - 1) / group) {}
@@ -29,7 +19,7 @@ void OptimizerState::require_plausible(int64_t steps_done, const std::string& wh
 }
 
 void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& parameters,
-               OptimizerState& state) {
+               OptimizerState& state, int64_t zero_percent) {
   float hyper[Adam::kHypers];
   hyper[Adam::rate] = float(a.learning_rate);
   hyper[Adam::beta1] = float(a.beta1);
@@ -37,11 +27,12 @@ void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& par
   hyper[Adam::epsilon] = float(a.epsilon);
   hyper[Adam::l2] = float(a.weight_decay);
   const int64_t all = parameters.size();
-  const int64_t stretch = stretch_of(all, group, kAdamStretch);
+  // Whole groups; a matrix is one group.
+  const int64_t stretch = std::min(all, group <= kAdamStretch ? kAdamStretch / group * group : all);
   for (int64_t begin = 0; begin < all; begin += stretch) {
     const int64_t n = std::min(stretch, all - begin);
     float* gradient = state.gradient.data() + begin;
-    ops.call<Adam>({.n = n, .group = group, .zero_percent = 0},
+    ops.call<Adam>({.n = n, .group = group, .zero_percent = zero_percent},
                    {.hyper = hyper,
                     .gradient = gradient,
                     .param = parameters.data() + begin,
@@ -54,15 +45,6 @@ void adam_step(Ops& ops, const AdamSettings& a, int64_t group, Array<float>& par
 
 int64_t untouched_percent(int64_t parameters, int64_t group, double touches) {
   return group < parameters ? std::lround(100 * std::exp(-touches * double(group) / double(parameters))) : 0;
-}
-
-std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group, double touches, int64_t stretch) {
-  const int64_t n = stretch_of(parameters, group, stretch > 0 ? stretch : parameters);
-  // A matrix is small compared to a table: the variant must support it, but its time does not matter.
-  const bool table = group < parameters;
-  return {
-      planned<Adam>({.n = n, .group = group, .zero_percent = untouched_percent(parameters, group, touches)},
-                    fmt::format("{} parameters", n), table ? double(parameters) / double(n) : 0)};
 }
 
 void xavier_uniform(const MlpFwd::Shape& s, uint64_t seed, uint64_t purpose, float* weights) {

@@ -3,7 +3,6 @@
 
 #include "harness/program/memory.h"
 #include "harness/program/ops.h"
-#include "harness/program/plan.h"
 #include "harness/records/tensor_file.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 
@@ -36,10 +35,10 @@ struct AdamSettings {
   double learning_rate = 1e-2, beta1 = 0.9, beta2 = 0.99, epsilon = 1e-15, weight_decay = 0;
 };
 
-/// Makes one step of Adam, then sets the gradient to zero, ready for the next
-/// accumulation.
+/// Makes one step of Adam, then sets the gradient to zero, ready for the next accumulation. `zero_percent` of the groups have no
+/// gradient, as far as is known before (untouched_percent()).
 void adam_step(Ops& ops, const AdamSettings& settings, int64_t group, Array<float>& parameters,
-               OptimizerState& state);
+               OptimizerState& state, int64_t zero_percent = 0);
 
 /// Parameters of a call on a processor, whose gradient is cleared while it is still in a cache. The whole gradient is
 /// cleared: finding the lines that hold something takes longer than the saved writes.
@@ -48,10 +47,6 @@ constexpr int64_t kAdamStretch = 1 << 17;
 /// Returns the percentage of groups without a gradient (Adam::Shape::zero_percent), where a step adds to `touches` groups at random,
 /// each as often as it does. A matrix is one group and has none.
 int64_t untouched_percent(int64_t parameters, int64_t group, double touches);
-
-/// Returns the calls of one step of Adam for that many parameters, for a plan. `touches` as in untouched_percent(). `stretch`: parameters of a call; 0: all, as on a GPU.
-std::vector<PlannedCall> adam_calls(int64_t parameters, int64_t group, double touches,
-                                    int64_t stretch = kAdamStretch);
 
 /// Fills the layers' matrices uniformly in +-sqrt(6/(from+to)) (Glorot & Bengio 2010).
 void xavier_uniform(const MlpFwd::Shape& mlp, uint64_t seed, uint64_t purpose, float* weights);
