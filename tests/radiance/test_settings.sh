@@ -19,6 +19,12 @@ for option in --recompute '--resident 4' '--precision f16' '--workers 2' '--pref
   # shellcheck disable=SC2086  # an option and its value
   refused 'only --field hash.*voxels' "$klab" train built-in --field voxels $option --steps 1 --out none
 done
+# Threads and buffers for pictures that take turns: here all stay in memory.
+for option in '--workers 2' '--prefetch 3'; do
+  # shellcheck disable=SC2086  # an option and its value
+  refused_in_a_line "${option% *}: all [0-9]* pictures stay in memory.*leave it out, or give --resident" \
+    "$klab" train built-in --config hash.json --downscale 16 --plan last --steps 1 $option --out none
+done
 # A preset gives way to the file, to --set and to other options.
 "$klab" train --preset best --set levels=5 built-in --config hash.json --downscale 16 --plan last --threads 2 --steps 2 --no-eval \
   --out preset >preset.txt 2>&1 || { cat preset.txt; fail "train --preset"; }

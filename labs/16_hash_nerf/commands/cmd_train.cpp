@@ -143,8 +143,11 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     run.field = v.field;
   }
   run.settings.field = run.field.value_or("hash");
-  for (const char* option : {"--workers", "--prefetch"})
-    if (given(option) && v.resume.empty()) require_option_of_field(option, run.settings.field);
+  for (const char* option : {"--workers", "--prefetch"}) {
+    if (!given(option)) continue;
+    run.for_turns.emplace_back(option);
+    if (v.resume.empty()) require_option_of_field(option, run.settings.field);
+  }
   if (!v.resume.empty() && !v.set.empty())
     throw std::invalid_argument("--resume continues with the run's own config; leave out --set");
   if (!v.config.empty() || !v.set.empty() || given("--preset")) {

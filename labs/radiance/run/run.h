@@ -60,8 +60,10 @@ struct RunOptions {
   std::string exchange = "dense";  // how several processes share the table's gradient (ranks/exchange.h)
   int workers = 1;                 // threads that read pictures, if they do not all fit
   int64_t ahead = 2;               // pictures read before their turn
-  bool evaluate = true;            // on the test views, at the end
-  std::optional<double> score;     // ScoreScope::seconds; not given: kScoreSeconds, or the resumed run's
+  /// Names of those two that the user gave: where all pictures stay in memory they change nothing and are refused.
+  std::vector<std::string> for_turns;
+  bool evaluate = true;         // on the test views, at the end
+  std::optional<double> score;  // ScoreScope::seconds; not given: kScoreSeconds, or the resumed run's
   std::optional<ValidationInterval> eval_every;  // between two validations on test views; not given: none
   std::optional<int64_t>
       plateau;  // validations in a row without a gain after which the learning rates are halved

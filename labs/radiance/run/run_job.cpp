@@ -269,6 +269,10 @@ void RunJob::plan_memory() {
   calls_ = run_calls(run_.options.settings, run_.scene.cascades, run_.place.ladder);
   require_room_for_it(facts);
   if (run_.memory.choice.resident > 0) return require_turns(run_.options.settings);
+  if (!run_.options.for_turns.empty())
+    throw std::runtime_error(fmt::format(
+        "{}: all {} pictures stay in memory, and none is read in its turn; leave it out, or give --resident",
+        fmt::join(run_.options.for_turns, ", "), views));
   load_pictures_visibly(run_.scene.train);
   load_pictures_visibly(run_.scene.test);
   const MemoryOwner owner("pictures");
