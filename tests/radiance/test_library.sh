@@ -74,6 +74,8 @@ rule;files/config.json;width;leave it out
 no JSON;files/config.json;JSON;write an object
 no config;files/nowhere;config;JSON
 settings;settings;levles;did you mean "levels"
+depth not read;scene;depth_l1;SceneOptions::depth
+no depth;scene;depth_l1;leave the setting out
 no such field;;field;hash, frequency, voxels, gaussians
 rungs;files/nowhere;rungs;take best, last, naive
 no model;files/nowhere;model;name a model.safetensors
@@ -90,7 +92,31 @@ direction;;directions;in which a ray passes
 no budget;;steps;Budget::steps
 where to save;files/nowhere/model.safetensors;model;folder that exists
 END_OF_LIST
-[[ $(wc -l <errors.txt) -eq 26 ]] || { cat errors.txt; fail "not 26 errors"; }
+[[ $(wc -l <errors.txt) -eq 28 ]] || { cat errors.txt; fail "not 28 errors"; }
+
+# A config with a weight for depth: depth maps are read, and the model is that of klab train.
+cp -r scene measured
+python3 - measured <<'P' || fail "no depth maps"
+import json, struct, sys, zlib
+def png(width, height, value):
+    def part(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + struct.pack(">H", value) * width) * height
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", width, height, 16, 0, 0, 0, 0)) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b"")
+file = sys.argv[1] + "/transforms.json"
+scene = json.load(open(file))
+for i, frame in enumerate(scene["frames"]):
+    frame["depth_file_path"] = f"depth_{i}.png"
+    open(f"{sys.argv[1]}/depth_{i}.png", "wb").write(png(24, 18, 4000))  # 4 of the file's units: the middle
+json.dump(scene, open(file, "w"))
+P
+sed 's/{/{"depth_l1": 0.1, /' hash.json >depth.json
+for config in hash depth; do
+  must "klab train with $config.json" "$klab" train measured --holdout 4 --seed 3 --threads 1 --plan last --no-eval --config $config.json \
+    --steps 12 --out run_$config
+done
+cmp -s run_hash/model.safetensors run_depth/model.safetensors && fail "the weight of depth changes nothing"
+must "the library with depth" project/build/use_library measured measured depth.json 12 depth.safetensors
+cmp run_depth/model.safetensors depth.safetensors || fail "the library's model is not that of klab train with depth"
 
 # The example, and what it says of a scene that is not there and of a wrong config.
 must "the example" project/build/train_a_scene scene 0.3 hash.json

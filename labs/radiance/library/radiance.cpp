@@ -21,6 +21,7 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/evaluate/field_points.h"
 #include "labs/radiance/evaluate/picture_maker.h"
+#include "labs/radiance/loss/terms.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/run/shortage.h"
 #include "labs/radiance/scene/image.h"
@@ -142,7 +143,8 @@ void require_camera(const Camera& c) {
 
 struct Scene::Parts {
   klab::Scene scene;
-  std::string given;  // what load() was called with
+  std::string given;        // what load() was called with
+  bool depth_asked = true;  // SceneOptions::depth
 };
 
 struct Field::Parts {
@@ -170,10 +172,12 @@ Scene Scene::load(const std::string& folder, const SceneOptions& options) {
   return translated(concern, [&] {
     auto parts = std::make_shared<Parts>();
     parts->given = folder;
+    parts->depth_asked = options.depth;
     klab::Scene& scene = parts->scene;
     scene = load_scene(folder, {.downscale = options.downscale,
                                 .holdout = options.holdout,
                                 .seed = options.seed,
+                                .depth = options.depth,
                                 .pictures = klab::SceneOptions::Pictures::on_disk});
     load_pictures(scene.train);
     load_pictures(scene.test);
@@ -240,6 +244,24 @@ FieldSettings settings_of(const TrainerOptions& options) {
   });
 }
 
+/// Throws where a setting learns from measured depth and no picture has it.
+void require_depth(const FieldSettings& settings, const Scene::Parts& scene) {
+  if (!weighs_depth(settings) ||
+      std::ranges::any_of(scene.scene.train, [](const klab::View& v) { return !v.depth.empty(); }))
+    return;
+  const LossSettings& weights =
+      settings.field == "voxels" ? static_cast<const LossSettings&>(settings.voxels) : settings.hash;
+  std::string name;
+  for (const LossTerm& each : loss_terms())
+    if ((each.term->needs & Term::true_depth) != 0 && weights.*each.weight > 0) name = each.term->name;
+  throw error_of(
+      fmt::format("\"{}\" has a weight, and {}", name,
+                  scene.depth_asked ? "no picture has measured depth" : "measured depth was not read"),
+      {scene.given, name,
+       scene.depth_asked ? "leave the setting out, or take a scene with depth maps or points"
+                         : "load the scene with SceneOptions::depth"});
+}
+
 /// Chooses a variant for each operation, as the commands do.
 Plan plan_of(const std::string& rungs, const std::vector<PlannedCall>& calls, const BackendChoice& place,
              Unit precision = Unit::f32) {
@@ -263,6 +285,7 @@ Trainer::Trainer(const Scene& scene, const TrainerOptions& options)
   const klab::Scene& inner_scene = scene.parts().scene;
   const ThreadCount threads(options.threads);
   const FieldSettings& settings = parts_->settings;
+  require_depth(settings, scene.parts());
   const Plan plan =
       plan_of(options.rungs, run_calls(settings, inner_scene.cascades, parts_->place.ladder), parts_->place);
   translated({parts_->scene.parts().given, "memory", kLessMemory}, [&] {

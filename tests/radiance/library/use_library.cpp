@@ -1,6 +1,7 @@
 // klab::radiance as another project uses it, for test_library.sh. Includes nothing of klab but the library's header.
 //
 //   use_library train SCENE CONFIG FIELD STEPS MODEL    trains on one thread, writes the model, prints its score
+//   use_library measured SCENE CONFIG STEPS MODEL       trains on one thread from measured depth, writes the model
 //   use_library scene FOLDER                            writes a scene of small pictures around the origin
 //   use_library errors FOLDER SCENE MODEL               prints what() | file() | field() | remedy() of each error that calls throw;
 //                                                       files are written into FOLDER
@@ -82,6 +83,14 @@ int train(char** argv) {
   return 0;
 }
 
+int train_with_depth(char** argv) {
+  const Scene scene = Scene::load(argv[0], {.holdout = 4, .depth = true});
+  Trainer trainer(scene, {.config = argv[1], .seed = 3, .rungs = "last", .threads = 1});
+  trainer.train({.steps = std::atoll(argv[2])});
+  trainer.field().save(argv[3]);
+  return 0;
+}
+
 int write_scene(const std::string& folder) {
   constexpr int count = 6, width = 24, height = 18;
   std::ofstream file(folder + "/transforms.json");
@@ -128,6 +137,11 @@ int errors(const std::string& folder, const std::string& own_scene, const std::s
   print_error("no JSON", [&] { config(R"({"levels": 4)"); });
   print_error("no config", [&] { Trainer(scene, {.config = missing}); });
   print_error("settings", [&] { Trainer(scene, {.settings = R"({"levles": 4})"}); });
+  const auto with_depth = [&](const SceneOptions& options) {
+    Trainer(Scene::load(own_scene, options), {.settings = R"({"depth_l1": 0.1})", .rungs = "last"});
+  };
+  print_error("depth not read", [&] { with_depth({.holdout = 0}); });
+  print_error("no depth", [&] { with_depth({.holdout = 0, .depth = true}); });
   print_error("no such field", [&] { Trainer(scene, {.field = "cubes"}); });
   print_error("rungs", [&] { Trainer(scene, {.rungs = missing}); });
   print_error("no model", [&] { Field::load(missing); });
@@ -159,6 +173,7 @@ int errors(const std::string& folder, const std::string& own_scene, const std::s
 
 int main(int argc, char** argv) try {
   if (argc == 7 && std::string(argv[1]) == "train") return train(argv + 2);
+  if (argc == 6 && std::string(argv[1]) == "measured") return train_with_depth(argv + 2);
   if (argc == 3 && std::string(argv[1]) == "scene") return write_scene(argv[2]);
   if (argc == 5 && std::string(argv[1]) == "errors") return errors(argv[2], argv[3], argv[4]);
   return 64;

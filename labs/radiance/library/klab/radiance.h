@@ -80,6 +80,9 @@ struct SceneOptions {
   int holdout =
       8;  // without a test set in the scene's files: every so many-th view is for testing, from 2 on; 0: none
   uint64_t seed = 1;  // of the built-in scene
+  /// Reads measured depth, which the settings "depth" and "depth_l1" learn from: depth maps of transforms JSON, and the points of a
+  /// COLMAP model. 4 bytes a pixel more.
+  bool depth = false;
 };
 
 /// Pictures with known cameras, in memory: 4 bytes a pixel.
