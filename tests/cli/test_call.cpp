@@ -1,13 +1,13 @@
 // klab call: a variant on tensors of a file, and every way in which such a file can be wrong.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "harness/records/tensor_file.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -16,12 +16,10 @@ namespace fs = std::filesystem;
 
 class Call : public ::testing::Test {
  protected:
-  Call() : folder(fs::temp_directory_path() / ("klab_call_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder);
+  Call() {
     for (size_t i = 0; i < a.size(); ++i) a[i] = float(i) - 3;
     for (size_t i = 0; i < b.size(); ++i) b[i] = 0.5F * float(i) - 2;
   }
-  ~Call() override { fs::remove_all(folder); }
 
   struct Said {
     int code;
@@ -49,7 +47,8 @@ class Call : public ::testing::Test {
     save_tensors(folder / file, tensors, {});
   }
 
-  fs::path folder;
+  const TempFolder own;
+  const fs::path folder = own.path();
   std::vector<float> a = std::vector<float>(3 * 4), b = std::vector<float>(4 * 2);
   std::vector<double> wide = std::vector<double>(3 * 4);
 };

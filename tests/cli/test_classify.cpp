@@ -2,7 +2,6 @@
 // one line each.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "harness/records/tensor_file.h"
 #include "labs/learning/data/dataset.h"
 #include "labs/radiance/scene/image.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -25,11 +25,10 @@ namespace fs = std::filesystem;
 
 class Classify : public ::testing::Test {
  protected:
-  Classify() : folder(fs::temp_directory_path() / ("klab_classify_" + std::to_string(::getpid()))) {
+  Classify() {
     fs::create_directories(folder / "set");
     ::setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
   }
-  ~Classify() override { fs::remove_all(folder); }
 
   struct Said {
     int code;
@@ -70,7 +69,8 @@ class Classify : public ::testing::Test {
            (folder / out).string();
   }
   std::string set() const { return (folder / "set").string(); }
-  fs::path folder;
+  const TempFolder own;
+  const fs::path folder = own.path();
 };
 
 std::string word(uint32_t v) {

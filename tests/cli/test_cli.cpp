@@ -18,6 +18,7 @@
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
 #include "harness/records/numbers.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -200,9 +201,8 @@ TEST(Cli, ShapesBeyondMemoryAreRefusedAtOnce) {
 }
 
 TEST(Cli, ReportsANonFileInOneClearLine) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("klab_cli_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  const TempFolder own;
+  const std::filesystem::path folder = own.path();
   std::filesystem::create_symlink("loop", folder / "loop");
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   const std::vector<std::vector<std::string>> commands_of_a_file = {{"train", "built-in", "--config"},
@@ -225,7 +225,6 @@ TEST(Cli, ReportsANonFileInOneClearLine) {
       EXPECT_FALSE(has(o.err, "filesystem error")) << o.err;
       EXPECT_LE(std::ranges::count(o.err, '\n'), 3) << o.err;
     }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Cli, BadValuesAreUsageErrors) {

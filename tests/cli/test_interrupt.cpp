@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "harness/records/rows.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -20,13 +21,6 @@ namespace fs = std::filesystem;
 
 class Interrupt : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string form = (fs::temp_directory_path() / "klab-interrupt-XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    folder_ = form;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// Runs klab in the folder and interrupts it when the first line of a ladder is on its standard output.
   int interrupted_after_a_ladder(std::vector<std::string> arguments) {
     std::array<int, 2> out{};
@@ -69,7 +63,8 @@ class Interrupt : public testing::Test {
     EXPECT_TRUE(std::ranges::any_of(run.rows, [](const Row& row) { return !row.seconds.empty(); }));
   }
 
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
   std::string said_;
 };
 

@@ -2,7 +2,6 @@
 // ctest: serial
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "harness/compare/sweep.h"
 #include "harness/records/rows.h"
 #include "harness/timing/machine.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -41,11 +41,9 @@ struct RegressOutcome {
 class Regress : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::temp_directory_path() / ("klab_regress_" + std::to_string(getpid()));
     fs::create_directories(root_ / "kernels");
     fs::create_directories(root_ / "labs");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   RegressOutcome klab(const std::string& arguments) const {
     const std::string command = "cd '" + root_.string() + "' && KLAB_ROOT='" + root_.string() +
@@ -95,7 +93,8 @@ class Regress : public testing::Test {
     write_run(recorded("baseline.csv").string(), run, this_machine(), {});
   }
 
-  fs::path root_;
+  const TempFolder own_;
+  const fs::path root_ = own_.path();
 };
 
 // The verdicts depend on other load on this machine; the exit code must follow from them.

@@ -1,5 +1,6 @@
 // The tour in parts: rows of finished labs are kept in a folder and joined into one recording.
 #include "harness/cli/tour_parts.h"
+#include "tests/core/temp_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -13,13 +14,7 @@ namespace fs = std::filesystem;
 
 class Parts : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string form = (fs::temp_directory_path() / "klab-parts-XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    folder_ = form;
-    std::ofstream(folder_ / "labs") << "01_first\n02_second\n";
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { std::ofstream(folder_ / "labs") << "01_first\n02_second\n"; }
 
   /// Compares the fields that this test gives; a row that was read has its machine's as well.
   static void expect_row_of(const std::string& lab, const Row& r) {
@@ -44,7 +39,8 @@ class Parts : public testing::Test {
     return r;
   }
 
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 TEST_F(Parts, RefusesFolderWithoutListOfLabs) {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <new>
 
+#include "tests/core/temp_folder.h"
 #include "tests/fuzz/mutate.h"
 
 namespace klab {
@@ -20,14 +21,6 @@ using nlohmann::json;
 
 class Fuzz : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder = fs::temp_directory_path() / ("klab_fuzz_" + std::to_string(::getpid()) + "_" +
-                                          ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(folder / name, std::ios::binary) << text;
     return folder / name;
@@ -68,7 +61,8 @@ class Fuzz : public ::testing::Test {
     EXPECT_GT(taken, 0);
   }
 
-  fs::path folder;
+  const TempFolder own;
+  const fs::path folder = own.path();
 };
 
 }  // namespace klab

@@ -1,7 +1,6 @@
 // The path to a GPU, with a stand-in: device memory of the host executor, a clock that the test sets.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "harness/records/gpu_record.h"
 #include "harness/simt/runtime_api.h"
 #include "harness/timing/gpu_timing.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -303,8 +303,7 @@ TEST(CheckApart, AProcessThatDiesIsAFailureOfItsVariant) {
 
 /// NVIDIA's library of that name is found once it is loaded: here one that answers what the test wants.
 TEST(GpuUse, IsWhatTheManagementLibrarySays) {
-  const auto folder = std::filesystem::temp_directory_path() / ("klab_nvml_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
+  const TempFolder folder;
   std::ofstream(folder / "nvml.c") << R"(
 struct rates { unsigned gpu, memory; };
 struct bytes { unsigned long long total, free, used; };
@@ -318,7 +317,6 @@ int nvmlDeviceGetMemoryInfo(void* device, struct bytes* b) { b->total = 8000; b-
                               (folder / "nvml.c").string() + " 2>/dev/null";
   const bool made = std::system(command.c_str()) == 0;
   void* loaded = made ? dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) : nullptr;
-  std::filesystem::remove_all(folder);
   if (loaded == nullptr) GTEST_SKIP() << "no C compiler here";
   ::setenv("CUDA_VISIBLE_DEVICES", "1,0", 1);
   const std::optional<GpuUse> use = gpu_use();

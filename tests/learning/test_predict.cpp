@@ -1,28 +1,24 @@
 // A trained network put to use in little memory: passes shrink until they fit, and give the same classes.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <new>
 
 #include "harness/program/memory.h"
 #include "labs/learning/train/predict.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab::learning {
 namespace {
 
 class InLittleMemory : public ::testing::Test {
  protected:
-  InLittleMemory()
-      : file(std::filesystem::temp_directory_path() / ("klab_predict_" + std::to_string(::getpid()))) {
+  InLittleMemory() {
     Trainer trainer(data, settings());
     save_network(file, trainer.network(), nullptr, words_of_model(data, trainer.settings()));
     trained_bytes = trainer.network().memory().bytes();
   }
-  ~InLittleMemory() override {
-    set_allocation_hook({});
-    std::filesystem::remove(file);
-  }
+  ~InLittleMemory() override { set_allocation_hook({}); }
   static TrainerSettings settings() {
     TrainerSettings s;
     s.model = "conv 8 5, batchnorm, pool, dropout 0.5, conv 8 3, 40, 10";
@@ -39,7 +35,8 @@ class InLittleMemory : public ::testing::Test {
   }
 
   const Dataset data{"glyphs", make_glyphs(40, 1), make_glyphs(9, 2)};
-  std::filesystem::path file;
+  const TempFolder own;
+  const std::filesystem::path file = own / "network.safetensors";
   int64_t trained_bytes = 0;
 };
 

@@ -1,7 +1,6 @@
 // A classifier by several ranks, threads in the place of processes, next to one process that computes as many parts of its batch.
 // Between processes: tests/cli/test_classify_ranks.sh.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "labs/learning/train/trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/thread_carrier.h"
 
 namespace klab::learning {
@@ -136,11 +136,6 @@ TEST(RankSteps, RefusesABatchThatRanksDoNotDivide) {
 /// Each rank holds some of the layers: the steps, the averages and the files are those of one process that has them all.
 class SplitLayers : public ::testing::Test {
  protected:
-  SplitLayers()
-      : folder(std::filesystem::temp_directory_path() / ("klab_split_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder);
-  }
-  ~SplitLayers() override { std::filesystem::remove_all(folder); }
   static TrainerSettings settings(bool split) {
     TrainerSettings s =
         settings_of_ranks("conv 4 5 stride 2, batchnorm, pool, dropout 0.2, conv 6 3, 20, 10");
@@ -160,7 +155,8 @@ class SplitLayers : public ::testing::Test {
   }
 
   const Dataset data{"glyphs", make_glyphs(50, 1), make_glyphs(21, 2)};
-  std::filesystem::path folder;
+  const TempFolder own;
+  const std::filesystem::path folder = own.path();
 };
 
 TEST_F(SplitLayers, MakeTheStepsOfOneProcess) {

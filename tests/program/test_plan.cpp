@@ -1,7 +1,6 @@
 // Plans: refusals before anything runs, the choice of the best rung, and checks of calls.
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "reference/composite_bwd/composite_bwd.h"
 #include "reference/mlp_fwd/mlp_fwd.h"
 #include "reference/sh_fwd/sh_fwd.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -39,15 +39,12 @@ const Registrar<HashgridFwd> reader("kernels/hashgrid_fwd/cpu/78_reader.cpp", 1,
 
 class Folder : public ::testing::Test {
  protected:
-  Folder() : path(fs::temp_directory_path() / ("klab_plan_" + std::to_string(::getpid()))) {
-    fs::create_directories(path);
-  }
-  ~Folder() override { fs::remove_all(path); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path / name) << text;
     return (path / name).string();
   }
-  fs::path path;
+  const TempFolder own;
+  const fs::path path = own.path();
 };
 
 // Returns Plan::require's error for a plan file, or "accepted".

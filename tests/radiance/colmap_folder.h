@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "labs/radiance/scene/scene.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 
@@ -167,14 +167,6 @@ inline WrittenModel model_of(const std::vector<View>& views, const Moved& moved)
 /// A folder that is gone afterwards.
 class WrittenFolder : public ::testing::Test {
  protected:
-  void SetUp() override {
-    path = fs::temp_directory_path() /
-           fmt::format("klab_{}_{}", ::getpid(),
-                       ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  void TearDown() override { fs::remove_all(path); }
   /// The message of the error that loading ends with, or "" when it does not.
   std::string error(const SceneOptions& options = {}) const {
     try {
@@ -189,7 +181,8 @@ class WrittenFolder : public ::testing::Test {
       if (note.find(words) != std::string::npos) return true;
     return false;
   }
-  fs::path path;
+  const TempFolder own;
+  const fs::path path = own.path();
 };
 
 }  // namespace klab

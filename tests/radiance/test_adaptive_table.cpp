@@ -1,7 +1,6 @@
 // A hash table that grows and shrinks while it is trained: growing changes no value, shrinking keeps the
 // right one of two entries, and a training with it.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <random>
@@ -11,6 +10,7 @@
 #include "labs/radiance/train/adaptive_table.h"
 #include "labs/radiance/train/trainer.h"
 #include "reference/hashtable_fwd/hashtable_fwd.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -219,7 +219,8 @@ TEST(AdaptiveTable, TrainsGrowsAndResumesToTheBit) {
   EXPECT_NE(whole.table_news(), "");
   EXPECT_EQ(whole.table_news(), "") << "nothing new since";
 
-  const auto file = std::filesystem::temp_directory_path() / ("klab_adaptive_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const auto file = folder / "checkpoint.safetensors";
   for (int i = 0; i < 30; ++i) first.step(0);
   first.save(file, {});
   second.restore(TensorFile(file));
@@ -227,13 +228,13 @@ TEST(AdaptiveTable, TrainsGrowsAndResumesToTheBit) {
   EXPECT_EQ(second.model().sizes, whole.model().sizes);
   const Array<float>&a = whole.model().of(Part::table), &b = second.model().of(Part::table);
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin()));
-  std::filesystem::remove(file);
 }
 
 TEST(AdaptiveTable, RefusesInvalidLevelsOfAFile) {
   const Config c = adaptive_config();
   Model model(c, placement_of(small_scene(), false));
-  const auto file = std::filesystem::temp_directory_path() / ("klab_sizes_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const auto file = folder / "model.safetensors";
   for (const int64_t size : {int64_t(0), int64_t(-8), int64_t(1) << 40, model.sizes[3] + 4}) {
     model.sizes[3] = size;
     model.save(file);
@@ -244,7 +245,6 @@ TEST(AdaptiveTable, RefusesInvalidLevelsOfAFile) {
       EXPECT_NE(std::string(e.what()).find("table_sizes"), std::string::npos) << e.what();
     }
   }
-  std::filesystem::remove(file);
 }
 
 TEST(LevelUse, MeasuringLevelsDoesNotChangeTraining) {

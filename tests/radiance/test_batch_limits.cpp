@@ -1,7 +1,6 @@
 // Memory that stays free, and the smallest and the largest batch of a run.
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "labs/radiance/run/pressure.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/shortage.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -82,12 +82,8 @@ class LimitedRun : public ::testing::Test {
     o.evaluate = false;
     o.json = true;
     o.out = folder;
-    fs::remove_all(folder);
   }
-  void TearDown() override {
-    fs::remove_all(folder);
-    omp_set_num_threads(threads);
-  }
+  void TearDown() override { omp_set_num_threads(threads); }
   /// Returns the message of the error, or an empty text; `result` is that of the run.
   std::string error_of_run() {
     CallTimes times = later_is_faster();
@@ -106,7 +102,8 @@ class LimitedRun : public ::testing::Test {
   }
 
   const int threads = omp_get_max_threads();
-  const fs::path folder = fs::temp_directory_path() / ("klab_limited_" + std::to_string(::getpid()));
+  const TempFolder own;
+  const fs::path folder = own / "run";
   RunOptions o;
   nlohmann::json result;
   std::string said;

@@ -1,7 +1,6 @@
 // What the color network reads of a direction: harmonics, or sines and cosines of octaves.
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "labs/radiance/evaluate/renderer.h"
 #include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/run/fields.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -53,15 +53,14 @@ TEST(Directions, AFieldWithOctavesLearnsAndIsReadAgain) {
   for (int i = 1; i < 40; ++i) last = trainer.step(double(i) / 40).loss;
   EXPECT_LT(last, 0.7 * first);
   const Model model = trainer.averaged();
-  const fs::path file =
-      fs::temp_directory_path() / ("klab_directions_" + std::to_string(::getpid()) + ".safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "model.safetensors";
   model.save(file);
   const Model read = Model::load(file);
   EXPECT_EQ(read.config.directions, "octaves");
   const Camera camera = small_scene().test.front().camera;
   const Picture before = Renderer(model, plan).render(camera), after = Renderer(read, plan).render(camera);
   EXPECT_EQ(before.rgb, after.rgb);
-  fs::remove(file);
   try {
     save_snapshot(file, model, {});
     ADD_FAILURE() << "a snapshot holds octaves";

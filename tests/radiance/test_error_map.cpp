@@ -1,7 +1,6 @@
 // Pixels drawn by their loss: probabilities and weights belong together, lists are drawn as often as their
 // weights, and the expected gradient of a training is the one of pixels drawn alike.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "labs/radiance/train/trainer.h"
 #include "reference/dropout_fwd/philox.h"
 #include "reference/error_map_draw/error_map_draw.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -224,7 +224,8 @@ TEST(ErrorMap, ResumesATrainingBitByBit) {
   const Plan& plan = error_plan();
   Trainer whole(small_scene(), c, plan, 5), first(small_scene(), c, plan, 5),
       second(small_scene(), c, plan, 9);
-  const auto file = std::filesystem::temp_directory_path() / ("klab_error_map_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const auto file = folder / "checkpoint.safetensors";
   for (int i = 0; i < 40; ++i) whole.step(0);
   for (int i = 0; i < 21; ++i) first.step(0);
   first.save(file, {});
@@ -234,7 +235,6 @@ TEST(ErrorMap, ResumesATrainingBitByBit) {
     const Array<float>&a = whole.model().of(part), &b = second.model().of(part);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin()));
   }
-  std::filesystem::remove(file);
 }
 
 TEST(ErrorMap, DrawsTheSamePixelsOnTheExecutor) {

@@ -1,7 +1,6 @@
 // The setting "far": rays end there in training, in pictures, on every backend, and in a model that is read again.
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/run/fields.h"
 #include "labs/radiance/train/views.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -93,7 +93,8 @@ TEST(Far, RaysEndThereInTrainingAndInPictures) {
 }
 
 TEST(Far, StandsInTheFileOfAModel) {
-  const fs::path file = fs::temp_directory_path() / ("klab_far_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const fs::path file = folder / "model.safetensors";
   for (const std::string field : {"hash", "frequency", "voxels"}) {
     for (const double far : {0.0, double(kFar)}) {
       trained_with_far(field, far, "cpu").model->save(file);
@@ -101,11 +102,9 @@ TEST(Far, StandsInTheFileOfAModel) {
     }
   }
   const Trained hash = trained_with_far("hash", kFar, "cpu");
-  const fs::path snapshot = file.string() + ".ingp";
+  const fs::path snapshot = folder / "model.ingp";
   save_snapshot(snapshot, *hash.model->as_hash(), {});
   EXPECT_EQ(load_snapshot(snapshot).placement.far, kFar);
-  fs::remove(file);
-  fs::remove(snapshot);
 }
 
 TEST(Far, MustLieBehindNear) {

@@ -1,13 +1,13 @@
 // The classic field: its gradient, that it learns, that a resumed run is the run.
 // ctest: slow
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 #include <random>
 
 #include "labs/radiance/train/frequency_trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -122,7 +122,8 @@ TEST(Frequency, TheTrainerLearns) {
 }
 
 TEST(Frequency, ResumesToTheBit) {
-  const fs::path file = fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_f.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "checkpoint.safetensors";
   FrequencyTrainer whole(small_scene(), small_field(), field_plan(), 5),
       resumed(small_scene(), small_field(), field_plan(), 9);
   for (int i = 0; i < 4; ++i) whole.step(i / 8.0);
@@ -133,7 +134,6 @@ TEST(Frequency, ResumesToTheBit) {
   for (size_t k = 0; k < 2; ++k)
     EXPECT_TRUE(std::equal(whole.model().parameters[k].begin(), whole.model().parameters[k].end(),
                            resumed.model().parameters[k].begin()));
-  fs::remove(file);
 }
 
 /// The second pass's samples are those of the first, plus samples where the first had weight.

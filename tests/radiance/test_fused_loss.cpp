@@ -1,6 +1,5 @@
 // The op that brings loss and gradients of samples at once, in the place of four: the same step, where the losses allow it.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -14,10 +13,6 @@ namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path temporary(const std::string& name) {
-  return fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_" + name);
-}
 
 // The best plan's composite_loss_bwd does the work of four separate ops.
 TEST(Trainer, FusedLossMatchesTheSeparateOps) {
@@ -34,10 +29,10 @@ TEST(Trainer, FusedLossMatchesTheSeparateOps) {
       config.background = "random";
       Trainer one(small_scene(), config, best, 3), four(small_scene(), config, separate, 3);
       for (int i = 0; i < 20; ++i) four.step(0);
-      const fs::path start = temporary("start.safetensors");
+      const TempFolder folder;
+      const fs::path start = folder / "start.safetensors";
       four.save(start, {});
       one.restore(TensorFile(start));
-      fs::remove(start);
       const double a = one.loss_and_gradient().loss, b = four.loss_and_gradient().loss;
       EXPECT_NEAR(a, b, 1e-5 * b) << loss;
       EXPECT_NEAR(one.batch_psnr(), four.batch_psnr(), 1e-4) << loss;

@@ -1,7 +1,6 @@
 // The account of memory of Gaussians: what a run plans, and what its trainer takes.
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "harness/records/input.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/splat/gaussian_field.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -71,8 +71,8 @@ TEST(GaussianMemory, IsCountedAndStaysBelowThePlan) {
 TEST(GaussianMemory, StandsInTheResultOfARun) {
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  const fs::path folder = fs::temp_directory_path() / ("klab_gaussian_memory_" + std::to_string(::getpid()));
-  fs::remove_all(folder);
+  const TempFolder own;
+  const fs::path folder = own / "run";
   RunOptions options;
   options.scene = "built-in";
   options.downscale = 16;
@@ -95,7 +95,6 @@ TEST(GaussianMemory, StandsInTheResultOfARun) {
   const int64_t peak = trainer.at("peak"), planned = trainer.at("planned");
   EXPECT_LE(peak, planned);
   EXPECT_GE(double(peak), 0.4 * double(planned));
-  fs::remove_all(folder);
   omp_set_num_threads(threads);
 }
 

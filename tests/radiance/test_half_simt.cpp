@@ -1,7 +1,6 @@
 // Training in half precision with CUDA rungs, on the host executor: the table read in halves, networks that multiply them, float
 // masters and losses, a loss scale.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include "harness/simt/session.h"
 #include "labs/radiance/train/backends.h"
 #include "labs/radiance/train/trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -34,12 +34,6 @@ Trainer on_the_processor(const Config& c, uint64_t seed, const StepPrecision& pr
   const Plan plan = Plan::named("naive", training_calls(c, 1, precision.formats), times);
   return Trainer(small_scene(), c, plan, seed, cpu_backend(), {}, nullptr, {}, precision);
 }
-
-struct File {
-  std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("klab_half_simt_" + std::to_string(::getpid()));
-  ~File() { std::filesystem::remove(path); }
-};
 
 std::vector<float> parameters(const Trainer& t) {
   std::vector<float> all;
@@ -157,11 +151,12 @@ TEST(HalfOnAGpu, LowersATooLargeScale) {
 /// A checkpoint holds the masters, so a run can resume in any precision on any backend.
 TEST(HalfOnAGpu, CheckpointsResumeOnAnyBackend) {
   const Config c = tiny_config();
-  const File file;
+  const TempFolder folder;
+  const std::filesystem::path file = folder / "checkpoint.safetensors";
   Trainer simt = half_trainer(c, 3);
   for (int i = 0; i < 6; ++i) simt.step(0);
-  simt.save(file.path, {});
-  const TensorFile saved(file.path);
+  simt.save(file, {});
+  const TensorFile saved(file);
   Trainer again = half_trainer(c, 99),
           halves_here = on_the_processor(c, 99, {.formats = half_formats(), .scale = LossScaleSettings{}}),
           floats = on_the_processor(c, 99);

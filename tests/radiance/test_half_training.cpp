@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "labs/radiance/run/precision.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -33,7 +34,8 @@ std::vector<float> trained_parameters(const Trainer& t) {
 
 /// Everything that a checkpoint has, as bytes.
 std::string bytes_of(const Trainer& t) {
-  const auto file = std::filesystem::temp_directory_path() / ("klab_half_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const auto file = folder / "checkpoint.safetensors";
   t.save(file, {});
   const TensorFile read(file);
   std::string all;
@@ -42,7 +44,6 @@ std::string bytes_of(const Trainer& t) {
     for (const int64_t d : tensor.shape) n *= d;
     all.append(static_cast<const char*>(tensor.data), size_t(n));
   }
-  std::filesystem::remove(file);
   return all;
 }
 
@@ -154,8 +155,8 @@ TEST(HalfTraining, SmallGradientsVanishWithScaleOneButNotWithADynamicScale) {
 }
 
 TEST(HalfTraining, ResumesToTheBit) {
-  const auto file =
-      std::filesystem::temp_directory_path() / ("klab_half_resumed_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const auto file = folder / "checkpoint.safetensors";
   const StepPrecision grows = {.formats = half_formats(),
                                .scale = LossScaleSettings{.start = 0x1p20, .grow_after = 4}};
   Trainer whole = half_trainer(grows), before = half_trainer(grows), after = half_trainer(grows);
@@ -176,7 +177,6 @@ TEST(HalfTraining, ResumesToTheBit) {
   for (int i = 9; i < 14; ++i) after.step(0);
   EXPECT_EQ(trained_parameters(after), trained_parameters(whole));
   EXPECT_EQ(after.loss_scale()->value(), whole.loss_scale()->value());
-  std::filesystem::remove(file);
 }
 
 TEST(Precision, AnotherOneKeepsTheRungsThatServeBoth) {

@@ -3,7 +3,6 @@
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
 #include <png.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "labs/radiance/scene/scene.h"
 #include "labs/radiance/train/trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/scene_folder.h"
 #include "tests/radiance/small_training.h"
 
@@ -233,15 +233,13 @@ TEST_F(ReadFolder, DropsAndCountsPixelsThatALensDoesNotReach) {
 
 TEST(Scene, MissingOrEmptyFolder) {
   EXPECT_THROW(load_scene("no/such/folder", {}), std::runtime_error);
-  const fs::path empty = fs::temp_directory_path() / ("klab_empty_" + std::to_string(::getpid()));
-  fs::create_directories(empty);
+  const TempFolder empty;
   try {
-    load_scene(empty.string(), {});
+    load_scene(empty.path().string(), {});
     FAIL();
   } catch (const std::runtime_error& e) {
     EXPECT_NE(std::string(e.what()).find("transforms_train.json"), std::string::npos);
   }
-  fs::remove_all(empty);
 }
 
 TEST(Scene, BuiltInHasExactDepthAndRepeats) {

@@ -1,7 +1,6 @@
 // Gaussians as files, as sets that grow and shrink, and as a scene that is learned.
 // ctest: sanitized-ops
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "labs/radiance/splat/gaussian_field.h"
 #include "labs/radiance/splat/ply.h"
 #include "labs/radiance/splat/trainer.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -23,13 +23,6 @@ namespace fs = std::filesystem;
 
 class Ply : public testing::Test {
  protected:
-  void SetUp() override {
-    file =
-        fs::temp_directory_path() / ("klab_ply_" + std::to_string(::getpid()) + "_" +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name() + ".ply");
-  }
-  void TearDown() override { fs::remove(file); }
-
   std::string text() const {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -54,7 +47,8 @@ class Ply : public testing::Test {
     return error();
   }
 
-  fs::path file;
+  const TempFolder own;
+  const fs::path file = own / "set.ply";
 };
 
 TEST_F(Ply, RoundTrips) {
@@ -269,11 +263,11 @@ TEST(SplatTraining, LearnsTheBuiltInScene) {
   EXPECT_GT(learned, white + 6) << "a white picture has " << white << " dB";
   const auto again = train(120), once_more = train(120);
   EXPECT_EQ(again->set().position, once_more->set().position);
-  const fs::path file = fs::temp_directory_path() / ("klab_splat_" + std::to_string(::getpid()) + ".ply");
+  const TempFolder folder;
+  const fs::path file = folder / "set.ply";
   const WorldPlace place{scene.scale, scene.offset};
   save_ply(file, trainer->set(), place);
   EXPECT_NEAR(score_of(load_ply(file, place)), learned, 0.05);
-  fs::remove(file);
 }
 
 // A fog in the sky's color explains pictures of a transparent sky on that color, and on no other.

@@ -11,6 +11,7 @@
 #include "labs/radiance/train/backends.h"
 #include "labs/radiance/train/trainer.h"
 #include "reference/axpy/axpy.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -202,14 +203,13 @@ TEST(TrainStep, ATracedStepHasNoFinding) {
 /// A run resumes where another backend left it.
 TEST(TrainStep, CheckpointsMoveBetweenBackends) {
   const Config c = tiny_config();
-  const auto file =
-      std::filesystem::temp_directory_path() / ("klab_step_" + std::to_string(::getpid()) + ".safetensors");
+  const TempFolder folder;
+  const auto file = folder / "checkpoint.safetensors";
   Trainer simt = trainer_on("simt", c, 3);
   for (int i = 0; i < 6; ++i) simt.step(0);
   simt.save(file, {});
   Trainer cpu = trainer_on("cpu", c, 99);
   cpu.restore(TensorFile(file));
-  std::filesystem::remove(file);
   EXPECT_EQ(cpu.steps_done(), 6);
   EXPECT_EQ(cpu.occupied_share(), simt.occupied_share());
   const StepReport a = cpu.loss_and_gradient(), b = simt.loss_and_gradient();
@@ -223,8 +223,8 @@ TEST(TrainStep, GradientOnTheHostExecutor) {
   c.loss = "mse";
   Trainer trainer = trainer_on("simt", c, 11);
   for (int i = 0; i < 20; ++i) trainer.step(0);
-  const auto file =
-      std::filesystem::temp_directory_path() / ("klab_grad_" + std::to_string(::getpid()) + ".safetensors");
+  const TempFolder folder;
+  const auto file = folder / "checkpoint.safetensors";
   trainer.save(file, {});
   for (const Part part : kParts) {
     trainer.restore(TensorFile(file));
@@ -246,7 +246,6 @@ TEST(TrainStep, GradientOnTheHostExecutor) {
     const double measured = (loss_at(h) - loss_at(-h)) / (2 * h);
     EXPECT_NEAR(measured, std::sqrt(length), 0.03 * std::sqrt(length)) << int(part);
   }
-  std::filesystem::remove(file);
 }
 
 TEST(TrainStep, MeasuringFindsCallsAndTensors) {

@@ -2,7 +2,6 @@
 // the error.
 // ctest: sanitized
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "harness/program/random.h"
 #include "labs/radiance/field/stored.h"
 #include "reference/formats.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -44,9 +44,6 @@ Model trained_looking(uint64_t seed) {
 
 class Stored : public ::testing::Test {
  protected:
-  void SetUp() override { file = fs::temp_directory_path() / ("klab_stored_" + std::to_string(::getpid())); }
-  void TearDown() override { fs::remove(file); }
-
   /// The file again with a tensor or word changed.
   void rewrite(
       const std::function<void(std::vector<TensorView>&, std::map<std::string, std::string>&)>& change) {
@@ -68,7 +65,8 @@ class Stored : public ::testing::Test {
     return "";
   }
 
-  fs::path file;
+  const TempFolder own;
+  const fs::path file = own / "stored";
 };
 
 bool has_stored(const std::string& text, const std::string& part) {

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "labs/radiance/field/model.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -20,9 +21,6 @@ namespace fs = std::filesystem;
 
 class Tensors16 : public ::testing::Test {
  protected:
-  void SetUp() override { file = fs::temp_directory_path() / ("klab_tensors_" + std::to_string(::getpid())); }
-  void TearDown() override { fs::remove(file); }
-
   /// Two tensors of eight bytes each, between these places of the data.
   std::string error(size_t a, size_t b, size_t c, size_t d, size_t bytes) const {
     const nlohmann::json header = {{"a", {{"dtype", "F32"}, {"shape", {2}}, {"data_offsets", {a, b}}}},
@@ -41,7 +39,8 @@ class Tensors16 : public ::testing::Test {
     return "";
   }
 
-  fs::path file;
+  const TempFolder own;
+  const fs::path file = own / "tensors";
 };
 
 TEST_F(Tensors16, EveryByteBelongsToOneTensor) {

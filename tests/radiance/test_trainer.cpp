@@ -11,16 +11,13 @@
 #include "labs/radiance/evaluate/evaluate.h"
 #include "labs/radiance/run/plan_ladder.h"
 #include "labs/radiance/train/trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path temporary_trainer(const std::string& name) {
-  return fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_" + name);
-}
 
 std::vector<float> all_parameters(const Model& model) {
   std::vector<float> all;
@@ -113,7 +110,8 @@ class Moved {
 TEST(Trainer, GradientOfTheWholeStep) {
   Config plain = small_config();
   plain.loss = "mse";
-  const fs::path learned = temporary_trainer("learned.safetensors");
+  const TempFolder folder;
+  const fs::path learned = folder / "learned.safetensors";
   {
     Trainer trainer(small_scene(), plain, small_plan(), 11);
     for (int i = 0; i < 60; ++i) trainer.step(0);
@@ -160,7 +158,6 @@ TEST(Trainer, GradientOfTheWholeStep) {
       }
     }
   }
-  fs::remove(learned);
 }
 
 TEST(Trainer, DropsCutRays) {
@@ -280,7 +277,8 @@ TEST(PlanLadder, EveryRungReplacesOneOpAndAgrees) {
 
 TEST(Trainer, ResumesWhereItWas) {
   const Plan& plan = small_plan();
-  const fs::path file = temporary_trainer("checkpoint.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "checkpoint.safetensors";
   Trainer whole(small_scene(), small_config(), plan, 5);
   for (int i = 0; i < 12; ++i) whole.step(i / 30.0);
   whole.save(file, {});
@@ -293,12 +291,12 @@ TEST(Trainer, ResumesWhereItWas) {
   }
   EXPECT_EQ(all_parameters(whole.model()), all_parameters(resumed.model()));
   EXPECT_EQ(all_parameters(whole.averaged()), all_parameters(resumed.averaged()));
-  fs::remove(file);
 }
 
 TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
   const Plan& plan = small_plan();
-  const fs::path file = temporary_trainer("model.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "model.safetensors";
   Trainer trainer(small_scene(), small_config(), plan, 5);
   trainer.step(0);
   const Model model = trainer.averaged();
@@ -306,11 +304,11 @@ TEST(Trainer, ModelFileSurvivesTheRoundTrip) {
   const Model loaded = Model::load(file);
   EXPECT_EQ(all_parameters(model), all_parameters(loaded));
   EXPECT_EQ(evaluate(model, plan, small_scene().test).psnr, evaluate(loaded, plan, small_scene().test).psnr);
-  fs::remove(file);
 }
 
 TEST(Trainer, RefusesACheckpointCutAnywhere) {
-  const fs::path file = temporary_trainer("cut.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "cut.safetensors";
   Config config = small_config();
   config.levels = 2;
   config.log2_table = 4;
@@ -325,7 +323,6 @@ TEST(Trainer, RefusesACheckpointCutAnywhere) {
     std::ofstream(file, std::ios::binary | std::ios::trunc).write(bytes.data(), std::streamsize(length));
     EXPECT_THROW(TensorFile{file}, std::runtime_error) << "cut at " << length << " of " << size;
   }
-  fs::remove(file);
 }
 
 TEST(Trainer, StopsAtNonFiniteValuesNamingStepAndTensor) {

@@ -1,6 +1,5 @@
 // Searches with early stopping, on made-up times and scores; and the file that remembers their results.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "labs/radiance/tune/race.h"
 #include "labs/radiance/tune/remembered.h"
 #include "labs/radiance/tune/tune.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -135,13 +135,6 @@ TEST(Halving, TimeSavedComesFromTheFasterCurve) {
 
 class Remembered : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string form = (fs::temp_directory_path() / "klab_tuned_XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    folder = form;
-    file = folder / "deeper" / "tuned.json";
-  }
-  void TearDown() override { fs::remove_all(folder); }
   void write(const std::string& text) {
     fs::create_directories(file.parent_path());
     std::ofstream(file) << text;
@@ -171,7 +164,8 @@ class Remembered : public testing::Test {
             .date = "2020-01-31",
             .commit = "abc"};
   }
-  fs::path folder, file;
+  const TempFolder own;
+  const fs::path folder = own.path(), file = folder / "deeper" / "tuned.json";
 };
 
 TEST_F(Remembered, IsReusedForTheSameFieldBackendAndRecipe) {

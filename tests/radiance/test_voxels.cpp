@@ -1,7 +1,6 @@
 // Scenes as voxels: grids that are refined and pruned, and the trainer of them.
 // ctest: sanitized-ops slow
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "labs/radiance/train/voxel_trainer.h"
 #include "reference/graded_grid.h"
 #include "reference/voxel_sh_fwd/voxel_sh_fwd.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -35,10 +35,6 @@ const Plan& voxel_plan(const std::string& name = "best") {
   static CallTimes times;
   if (!plans.contains(name)) plans.emplace(name, Plan::named(name, voxel_calls(small_voxels(), true), times));
   return plans.at(name);
-}
-
-fs::path temporary(const std::string& name) {
-  return fs::temp_directory_path() / ("klab_" + std::to_string(::getpid()) + "_" + name);
 }
 
 double score(const VoxelModel& model, const Plan& plan) {
@@ -152,7 +148,8 @@ TEST(Voxels, OldFilesHaveCellsOfOneSize) {
   VoxelModel model = VoxelModel::at_first(small_voxels(), far);
   EXPECT_TRUE(model.is_graded());
   std::map<std::string, std::string> metadata = model.metadata();
-  const fs::path file = temporary("spacing.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "spacing.safetensors";
   for (const bool old : {false, true}) {
     nlohmann::json config = nlohmann::json::parse(metadata["config"]);
     if (old) ASSERT_EQ(config.erase("spacing"), 1U);
@@ -160,12 +157,12 @@ TEST(Voxels, OldFilesHaveCellsOfOneSize) {
     save_tensors(file, model.tensors(), metadata);
     EXPECT_EQ(VoxelModel::load(file).is_graded(), !old);
   }
-  fs::remove(file);
 }
 
 TEST(Voxels, FilesRoundTrip) {
   const VoxelModel model = some_voxels(small_voxels());
-  const fs::path file = temporary("voxels.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "voxels.safetensors";
   model.save(file);
   const VoxelModel read = VoxelModel::load(file);
   EXPECT_TRUE(std::equal(model.links.begin(), model.links.end(), read.links.begin(), read.links.end()));
@@ -175,13 +172,13 @@ TEST(Voxels, FilesRoundTrip) {
                          read.coefficients.end()));
   EXPECT_TRUE(std::equal(model.occupancy.begin(), model.occupancy.end(), read.occupancy.begin(),
                          read.occupancy.end()));
-  fs::remove(file);
 }
 
 TEST(Voxels, LinksBeyondTheTablesAreRefused) {
   VoxelModel model = some_voxels(small_voxels());
   model.links[7] = int32_t(model.rows());
-  const fs::path file = temporary("links.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "links.safetensors";
   model.save(file);
   try {
     VoxelModel::load(file);
@@ -189,7 +186,6 @@ TEST(Voxels, LinksBeyondTheTablesAreRefused) {
   } catch (const std::runtime_error& e) {
     EXPECT_NE(std::string(e.what()).find("\"links\" has row 4913"), std::string::npos) << e.what();
   }
-  fs::remove(file);
 }
 
 TEST(Voxels, TheTrainerLearnsTheBuiltInScene) {
@@ -215,7 +211,8 @@ TEST(Voxels, PlansAgree) {
 
 TEST(Voxels, ResumesToTheBit) {
   const Plan& plan = voxel_plan();
-  const fs::path file = temporary("checkpoint.safetensors");
+  const TempFolder folder;
+  const fs::path file = folder / "checkpoint.safetensors";
   VoxelTrainer whole(small_scene(), small_voxels(), plan, 5);
   for (int i = 0; i < 40; ++i) whole.step(i / 60.0);
   whole.save(file, {});
@@ -228,7 +225,6 @@ TEST(Voxels, ResumesToTheBit) {
   EXPECT_TRUE(std::equal(a.density.begin(), a.density.end(), b.density.begin(), b.density.end()));
   EXPECT_TRUE(
       std::equal(a.coefficients.begin(), a.coefficients.end(), b.coefficients.begin(), b.coefficients.end()));
-  fs::remove(file);
 }
 
 TEST(Voxels, StaysCoarseIfAFinerGridHasTooManyRows) {

@@ -1,7 +1,6 @@
 // Watching a run: the choice of what is validated, terms of the loss, gradients, and what follows a step that is not finite.
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "labs/radiance/splat/painter.h"
 #include "labs/radiance/train/frequency_trainer.h"
 #include "labs/radiance/train/voxel_trainer.h"
+#include "tests/core/temp_folder.h"
 #include "tests/radiance/small_training.h"
 
 namespace klab {
@@ -245,7 +245,8 @@ TEST(Watching, RatesOfEveryFieldFollowTheFactor) {
 }
 
 TEST(Watching, ACheckpointUndoesAStepThatWasNotFinite) {
-  const fs::path file = fs::temp_directory_path() / ("klab_watching_" + std::to_string(::getpid()));
+  const TempFolder folder;
+  const fs::path file = folder / "checkpoint.safetensors";
   for (const char* field : {"hash", "frequency", "voxels"}) {
     const auto trainer = small_trainer(field), other = small_trainer(field);
     for (int i = 0; i < 3; ++i) trainer->step(0), other->step(0);
@@ -256,7 +257,6 @@ TEST(Watching, ACheckpointUndoesAStepThatWasNotFinite) {
     trainer->step(0), other->step(0);
     EXPECT_EQ(parameters_of(*trainer), parameters_of(*other)) << field;
   }
-  fs::remove(file);
 }
 
 TEST(Watching, GaussiansRefuseAGradientThatIsNotFinite) {
@@ -288,9 +288,6 @@ class Retry : public ::testing::Test {
  protected:
   void SetUp() override {
     omp_set_num_threads(1);  // its steps are too small for several
-    folder = fs::temp_directory_path() / ("klab_retry_" + std::to_string(::getpid()) + "_" +
-                                          ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder);
     options.scene = "built-in";
     options.downscale = 16;
     options.steps = 545;
@@ -301,10 +298,7 @@ class Retry : public ::testing::Test {
     options.evaluate = false;
     options.json = true;
   }
-  void TearDown() override {
-    fs::remove_all(folder);
-    omp_set_num_threads(threads);
-  }
+  void TearDown() override { omp_set_num_threads(threads); }
   int run() {
     CallTimes times = later_is_faster();
     ::testing::internal::CaptureStderr();
@@ -320,7 +314,8 @@ class Retry : public ::testing::Test {
   }
 
   const int threads = omp_get_max_threads();
-  fs::path folder;
+  const TempFolder own;
+  const fs::path folder = own / "run";
   RunOptions options;
   std::string error, said;
 };

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "harness/records/rows.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 
@@ -18,11 +18,6 @@ namespace fs = std::filesystem;
 
 class Rows : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("klab_rows_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   std::string file(const std::string& name) const { return (folder_ / name).string(); }
 
   std::string put(const std::string& text) const {
@@ -41,7 +36,8 @@ class Rows : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 inline Row timed_row(const std::string& variant, double scale) {

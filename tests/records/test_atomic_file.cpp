@@ -1,6 +1,7 @@
 // Files that no reader sees half of.
 // ctest: sanitized
 #include "harness/records/atomic_file.h"
+#include "tests/core/temp_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -17,12 +18,6 @@ namespace fs = std::filesystem;
 
 class Atomic : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string form = (fs::temp_directory_path() / "klab-atomic-XXXXXX").string();
-    ASSERT_NE(mkdtemp(form.data()), nullptr);
-    folder_ = form;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   static std::string text_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
     std::stringstream text;
@@ -32,7 +27,8 @@ class Atomic : public testing::Test {
   size_t files() const {
     return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 TEST_F(Atomic, AppearsWholeOnCommit) {

@@ -10,6 +10,7 @@
 #include "harness/core/lab.h"
 #include "harness/core/registry.h"
 #include "harness/core/source.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -30,9 +31,9 @@ TEST(GpuQueue, TheTreesFileIsWhatItsRecordsLeaveOpen) {
 }
 
 struct GpuQueueFolder : testing::Test {
-  fs::path path = fs::path(testing::TempDir()) / ("klab_queue_" + std::to_string(::getpid()));
+  const TempFolder own;
+  const fs::path path = own.path();
   GpuQueueFolder() { fs::create_directories(path / "kernels/transpose/cuda"); }
-  ~GpuQueueFolder() override { fs::remove_all(path); }
   std::string digest_of(const std::string& code) const {
     std::ofstream(path / "kernels/transpose/cuda/01_naive.cu") << code;
     return code_digest(path, *find_variant("transpose.cuda.01_naive"));

@@ -2,7 +2,6 @@
 // ctest: sanitized-ops
 #include <fmt/core.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "harness/core/registry.h"
 #include "harness/records/rows.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -20,12 +20,6 @@ using Cells = std::vector<std::vector<std::string>>;
 
 class OldRows : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("klab_old_rows_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string put(const std::string& text) const {
     const std::string file = (folder_ / "r.csv").string();
     std::ofstream(file, std::ios::binary) << text;
@@ -41,7 +35,8 @@ class OldRows : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 /// Header and two rows without commas in their cells.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/records/packed_tensors.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -15,12 +16,11 @@ namespace fs = std::filesystem;
 
 class PackedFile : public ::testing::Test {
  protected:
-  PackedFile() : path(fs::temp_directory_path() / ("klab_packed_" + std::to_string(::getpid()))) {}
-  ~PackedFile() override { fs::remove(path); }
   void save(const std::vector<TensorView>& tensors) const {
     save_tensors(path, PackedTensors(tensors).views(), {});
   }
-  fs::path path;
+  const TempFolder own;
+  const fs::path path = own / "packed";
 };
 
 TEST(Pruning, TakesTheSmallestNumbers) {

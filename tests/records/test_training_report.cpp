@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "harness/report/training.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -14,13 +15,7 @@ namespace fs = std::filesystem;
 
 class TrainingReport : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder = fs::temp_directory_path() / ("klab_training_report_" + std::to_string(::getpid()) + "_" +
-                                          ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder);
-    std::ofstream(folder / "result.json") << "{}";
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { std::ofstream(folder / "result.json") << "{}"; }
   TrainingRun read(const std::string& metrics) {
     std::ofstream(folder / "metrics.csv") << metrics;
     return read_training(folder.string(), 0);
@@ -33,7 +28,8 @@ class TrainingReport : public ::testing::Test {
       return e.what();
     }
   }
-  fs::path folder;
+  const TempFolder own;
+  const fs::path folder = own.path();
 };
 
 TEST_F(TrainingReport, ReadsTermsClippingAndTheFastestBatch) {

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "harness/gpu/gpu.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -23,18 +24,6 @@ namespace fs = std::filesystem;
 /// Files of /proc and /sys as a machine would have them.
 class FakeSystem {
  public:
-  FakeSystem() {
-    std::string name = (fs::temp_directory_path() / "klab_machine_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make the folder " + name);
-    root_ = name;
-  }
-  ~FakeSystem() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  FakeSystem(const FakeSystem&) = delete;
-  FakeSystem& operator=(const FakeSystem&) = delete;
-
   void write(const std::string& path, const std::string& text) const {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
@@ -52,7 +41,8 @@ class FakeSystem {
   }
 
  private:
-  fs::path root_;
+  const TempFolder own_;
+  const fs::path root_ = own_.path();
 };
 
 void write_cache(const FakeSystem& system, int index, const std::string& level, const std::string& size) {

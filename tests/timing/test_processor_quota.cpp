@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "harness/timing/processor_quota.h"
+#include "tests/core/temp_folder.h"
 
 namespace klab {
 namespace {
@@ -14,16 +15,14 @@ namespace fs = std::filesystem;
 /// A folder with files as /proc and /sys have them.
 class QuotaTree : public testing::Test {
  protected:
-  QuotaTree() { fs::create_directories(root_); }
-  ~QuotaTree() override { fs::remove_all(root_); }
-
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text << "\n";
   }
   std::optional<double> quota() const { return processor_quota(root_.string()); }
 
-  fs::path root_ = fs::temp_directory_path() / ("klab_quota_" + std::to_string(getpid()));
+  const TempFolder own_;
+  const fs::path root_ = own_.path();
 };
 
 TEST_F(QuotaTree, IsAbsentWithoutControlGroups) { EXPECT_FALSE(quota()); }
