@@ -8,6 +8,10 @@
 
 namespace klab {
 
+/// Returns a page whose comments on lines of their own are empty lines. md4c reads tags as spans here, and a comment as a span would join
+/// the table or paragraph next to it. Code keeps its comments.
+std::string without_comments(const std::string& markdown);
+
 /// Calls the reader's enter(type, detail) and leave(type, detail) for blocks, span(type, detail, begins) and text(type, text) for what
 /// they contain, in order. md4c would skip the contents of HTML blocks. Read as spans, tags and the Markdown between them are both
 /// delivered. `flags` are md4c's, next to those that every page of klab needs.
@@ -30,7 +34,8 @@ void read_markdown(const std::string& markdown, Reader& reader, unsigned flags =
   parser.text = [](MD_TEXTTYPE t, const MD_CHAR* s, MD_SIZE n, void* self) {
     return static_cast<Reader*>(self)->text(t, std::string_view(s, n));
   };
-  md_parse(markdown.data(), MD_SIZE(markdown.size()), &parser, &reader);
+  const std::string text = without_comments(markdown);
+  md_parse(text.data(), MD_SIZE(text.size()), &parser, &reader);
 }
 
 }  // namespace klab

@@ -79,6 +79,7 @@ def target_of(page, address):
 
 checked = 0
 for name, page in pages.items():
+    must("<p>|" not in open(os.path.join(folder, name), encoding="utf-8").read(), f"{name}: a table is shown as text")
     for fault in page.faults[:3]:
         must(False, f"{name}: {fault}")
     must(len(page.ids) == len(set(page.ids)), f"{name}: an id is there twice: {sorted(i for i in page.ids if page.ids.count(i) > 1)[:3]}")

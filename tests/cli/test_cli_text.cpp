@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "harness/cli/markdown.h"
+#include "harness/cli/markdown_events.h"
+#include "harness/cli/site/page_markdown.h"
 #include "harness/cli/step_text.h"
 #include "harness/core/select.h"
 #include "harness/core/source.h"
@@ -210,6 +212,20 @@ TEST(Markdown, FindsSections) {
   EXPECT_EQ(section_of(page, "2"), section_of(page, "02_fast"));
   EXPECT_EQ(section_of(page, "03"), "");
   EXPECT_EQ(section_of(page, "02_fas"), "");
+}
+
+TEST(Markdown, CommentsJoinNoTable) {
+  const std::string generated =
+      "Text\n<!-- table -->\n| a | b |\n|---|---|\n| c | d |\n<!-- end\nof it -->\nmore\n";
+  EXPECT_EQ(without_comments(generated), "Text\n\n| a | b |\n|---|---|\n| c | d |\n\n\nmore\n");
+  const std::string code =
+      "```\n<!-- shown -->\n~~~\n<!-- shown -->\n```\n\n    <!-- shown -->\n<!-- a --> words\n";
+  EXPECT_EQ(without_comments(code), code);
+  const std::string html = rendered(generated, {}).html;
+  EXPECT_EQ(html.find('|'), std::string::npos) << html;
+  EXPECT_NE(html.find("</table></div>\n<p>more"), std::string::npos) << html;
+  const std::string text = typeset(generated, {.hints = false, .width = 80}, pipe_paper);
+  EXPECT_EQ(text.find('|'), std::string::npos) << text;
 }
 
 TEST(Markdown, AcceptsBrokenPages) {
