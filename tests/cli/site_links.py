@@ -107,6 +107,8 @@ must("prefers-color-scheme: dark" in styles and "@media print" in styles and "ma
 labs = [d for d in sorted(os.listdir(os.path.join(root, "labs"))) if os.path.exists(os.path.join(root, "labs", d, "README.md"))]
 for lab in labs:
     must(f"lessons/{lab}.html" in pages, f"labs/{lab} has no page")
+    title = re.search(r'\.title = "(.*)"', open(os.path.join(root, "labs", lab, "lab.cpp"), encoding="utf-8").read())[1]
+    must(pages[f"lessons/{lab}.html"].text(False).split("The path")[0].rstrip().endswith(title), f"the page of labs/{lab} has another title than the lab")
 listed = json.loads(subprocess.run([klab, "list", "--json"], check=True, capture_output=True, text=True).stdout)
 goals = {v["id"] for v in listed["variants"] if v["parent"] and not v["peer"]}
 steps_index = pages["steps/index.html"]
