@@ -49,6 +49,8 @@ must('id="live"' in page and "<script src" not in page and 'rel="stylesheet"' no
 must("Counts of the parent and the goal" in page and "13,266" in page, "the page lacks the counts on record")
 lesson = get("lessons/03_transpose.html")[1]
 must("<h1" in lesson and 'href="../steps/03.cuda.02.html"' in lesson, "the lesson is not at hand")
+figure = re.search(r'src="\.\./(pictures/[^"]*\.svg)"', get("lessons/05_matmul.html")[1])
+must(figure and get(figure[1])[2]["Content-Type"] == "image/svg+xml", "a lesson's figure is served as no picture")
 
 # A file that does not compile, then one that is right.
 state = state_when(lambda s: s["answer"], "no answer about the first file")

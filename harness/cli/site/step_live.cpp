@@ -58,6 +58,7 @@ json counts_of(const Answer& a) {
 std::string type_of(const std::string& path) {
   if (path.ends_with(".html")) return "text/html; charset=utf-8";
   if (path.ends_with(".png")) return "image/png";
+  if (path.ends_with(".svg")) return "image/svg+xml";  // browsers show no picture of an unknown type
   return "application/octet-stream";
 }
 
@@ -154,8 +155,9 @@ HttpReply LiveStep::reply(const HttpRequest& request) {
   const std::string& path = request.path;
   if (path.empty())
     return html_reply(fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>klab step {0}</title><meta "
-        "http-equiv=\"refresh\" content=\"0; url={1}\"></head><body><a href=\"{1}\">step "
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>klab step {0}</title><link "
+        "rel=\"icon\" href=\"data:,\"><meta http-equiv=\"refresh\" content=\"0; url={1}\"></head><body><a "
+        "href=\"{1}\">step "
         "{0}</a></body></html>\n",
         step_.name, page_));
   if (path == "state") return state();
