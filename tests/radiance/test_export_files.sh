@@ -133,4 +133,12 @@ command -v chromium >/dev/null || { echo "SKIPPED: no chromium here: the page wa
 "$klab" render gaussians --plan last --size 200 --out picture >/dev/null || fail "no picture"
 python3 "$here/page_in_browser.py" page.html picture/frame_0000.png
 python3 "$here/page_in_browser.py" page.html --no-webgl
+
+# Voxels, with an odd number of pixels: rays of the middle column lie in a plane of the grid.
+echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096, "first_rays": 64, "sh_degree": 1}' >voxels.json
+"$klab" train built-in --downscale 10 --field voxels --config voxels.json --threads 2 --plan last --steps 60 --out voxels --no-eval >train.txt 2>&1 ||
+  { cat train.txt; fail "cannot train voxels"; }
+export_quietly voxels --html voxels.html
+"$klab" render voxels --plan last --size 101 --out middle >/dev/null || fail "no picture of voxels"
+python3 "$here/page_in_browser.py" voxels.html middle/frame_0000.png --picture-only
 echo "ok"

@@ -8,12 +8,13 @@ command -v chromium >/dev/null || { echo "SKIPPED: no chromium here"; exit 77; }
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 here"; exit 77; }
 in_own_folder
 kinds=0
+# The rays of the middle column and row of 81 lie in planes of the grid.
 page() { # name, scene, config, arguments of render and export
   local name=$1 scene=$2; shift 3
   "$klab" train "$scene" --downscale "${reduce:-10}" --field "${field:-hash}" --config config.json --threads 2 --plan last --steps "${steps:-60}" \
     --out "$name" >train.txt 2>&1 || { cat train.txt; fail "cannot train $name"; }
   "$klab" export "$name" --plan "${plan:-$name/plan.json}" --threads 2 --html "$name.html" "$@" >/dev/null || fail "no page of $name"
-  "$klab" render "$name" --plan "${plan:-$name/plan.json}" --threads 2 --size 80 --out "picture_$name" "$@" >/dev/null || fail "no picture of $name"
+  "$klab" render "$name" --plan "${plan:-$name/plan.json}" --threads 2 --size 81 --out "picture_$name" "$@" >/dev/null || fail "no picture of $name"
   echo "$name"
   python3 "$here/page_in_browser.py" "$name.html" "picture_$name/frame_0000.png" --picture-only
   kinds=$((kinds + 1))

@@ -95,7 +95,7 @@ vec4 shade(vec3 p, vec4 y[HARMONICS]) {
 float step_at(float t) { return min(max(t * CONE, STEP_LEAST), STEP_MOST); }
 
 void main() {
-  vec3 d = ray_direction(), inverse = 1.0 / away_from_zero(d);
+  vec3 d = ray_direction(), v = away_from_zero(d), inverse = 1.0 / v;
   vec3 a = (0.5 - 0.5 * SIDE - eye) * inverse, b = (0.5 + 0.5 * SIDE - eye) * inverse;
   vec3 near = min(a, b), far = max(a, b);
   float enter = max(max(near.x, near.y), max(near.z, NEAR)), leave = min(min(far.x, far.y), min(far.z, FAR));
@@ -121,7 +121,7 @@ void main() {
         through *= kept;
         ++taken;
       } else {
-        vec3 low = vec3(cell >> uint(level) << uint(level)) + float(1 << level) * vec3(greaterThan(d, vec3(0)));
+        vec3 low = vec3(cell >> uint(level) << uint(level)) + float(1 << level) * vec3(greaterThan(v, vec3(0)));
         vec3 wall = ((low / float(GRID) - 0.5) * width + 0.5 - eye) * inverse;
         until = min(wall.x, min(wall.y, wall.z));
       }

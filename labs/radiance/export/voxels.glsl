@@ -81,7 +81,7 @@ void main() {
     vec4 y[HARMONICS];
     harmonics(d, y);
     ivec3 cell = clamp(ivec3(floor(places_of(u + enter * v) * float(GRID))), ivec3(0), ivec3(GRID - 1));
-    ivec3 forward = ivec3(greaterThan(d, vec3(0)));
+    ivec3 forward = ivec3(greaterThan(v, vec3(0)));  // as `inverse` has it: no component of v is 0
     float from = enter;
     // Crosses a cell, or a block of them where all are empty, through the nearest plane ahead.
     for (int crossed = 0; crossed < 3 * GRID && from < leave && through >= EARLY_STOP; ++crossed) {
