@@ -137,4 +137,5 @@ def main():
         fail("the console has messages: " + "\n".join(console))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,9 @@ awk -v a="$(score eval_hash.json)" -v b="$(score eval_hash.ingp.json)" -v c="$(s
 # Gaussians in all three formats, and back.
 for file in a.ply a.splat a.spz; do export_quietly gaussians --gaussians $file; done
 read_files gaussians a.ply a.splat a.spz
+sed 's/^comment klab place/comment klab antialiased\n&/' a.ply >thin.ply
+export_quietly thin.ply --gaussians thin.splat
+grep -q '^note      thin.splat: a .splat cannot say that opacities are antialiased' said.txt || { cat said.txt; fail "does not say what a .splat loses"; }
 export_quietly gaussians --points middles.ply
 "$klab" eval a.spz built-in --downscale 8 --plan last --json >spz.json || fail "does not score an .spz"
 "$klab" eval a.ply built-in --downscale 8 --plan last --json >ply.json || fail "does not score a .ply"
@@ -133,6 +136,18 @@ command -v chromium >/dev/null || { echo "SKIPPED: no chromium here: the page wa
 "$klab" render gaussians --plan last --size 200 --out picture >/dev/null || fail "no picture"
 python3 "$here/page_in_browser.py" page.html picture/frame_0000.png
 python3 "$here/page_in_browser.py" page.html --no-webgl
+
+# The same where opacities are antialiased, from so far that many Gaussians are thinner than a pixel.
+export_quietly thin.ply --html thin.html --distance 4
+for model in a thin; do "$klab" render $model.ply --plan last --size 48 --distance 4 --out far_$model >/dev/null || fail "no picture of $model.ply"; done
+python3 -B - "$here" <<'P' || fail "antialiased opacities change nothing to compare"
+import sys
+sys.path.insert(0, sys.argv[1])
+from page_in_browser import psnr
+from png_file import pixels_of
+assert psnr(*(pixels_of(f"far_{model}/frame_0000.png")[2] for model in ("a", "thin"))) < 38
+P
+python3 "$here/page_in_browser.py" thin.html far_thin/frame_0000.png --picture-only
 
 # Voxels, with an odd number of pixels: rays of the middle column lie in a plane of the grid.
 echo '{"first_grid": 16, "grid": 32, "batch_samples": 4096, "first_rays": 64, "sh_degree": 1}' >voxels.json

@@ -279,6 +279,15 @@ void write_surface(const ExportValues& v, const fs::path& file, const FieldModel
   in_world_as(std::move(*surface), v.mesh, what);
 }
 
+/// Prints a note if the form that was asked for loses that opacities are antialiased.
+void note_lost_antialiasing(const ExportValues& v, const GaussianSet& set) {
+  if (set.antialiased && fs::path(v.gaussians).extension() == ".splat")
+    fmt::print(
+        "note      {}: a .splat cannot say that opacities are antialiased, so viewers show thin Gaussians "
+        "too bright: write a .ply, .spz or .sog\n",
+        v.gaussians);
+}
+
 void write_gaussians(const ExportValues& v, const fs::path& file, const FieldModel& model) {
   const GaussianModel* gaussians = model.as_gaussians();
   if (gaussians == nullptr)
@@ -286,6 +295,7 @@ void write_gaussians(const ExportValues& v, const fs::path& file, const FieldMod
         "{}: holds a field of {}, no Gaussians to write with --gaussians: train with --field gaussians",
         file.string(), model.field()));
   const World world = world_of(v, file, model);
+  note_lost_antialiasing(v, gaussians->set);
   save_gaussians(v.gaussians, gaussians->set, world.place, &gaussians->placement, v.spz_version);
   fmt::print("{}  {} Gaussians, {}\n", v.gaussians, gaussians->set.n, world.said);
 }
@@ -301,6 +311,7 @@ void convert_gaussians(const ExportValues& v, const fs::path& file) {
   std::vector<std::string> notes;
   const GaussianSet set = load_gaussians(file, {}, &notes);
   for (const std::string& note : notes) fmt::print("note      {}\n", note);
+  note_lost_antialiasing(v, set);
   save_gaussians(v.gaussians, set, {}, nullptr, v.spz_version);
   fmt::print("{}  {} Gaussians, in the world of {}\n", v.gaussians, set.n, file.string());
 }
