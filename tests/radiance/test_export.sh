@@ -34,6 +34,12 @@ mkdir empty unfinished
 touch unfinished/checkpoint.safetensors
 refused 'empty: holds no model.safetensors: name the folder of a run' empty --html x.html
 refused 'klab train --resume unfinished' unfinished --html x.html
+for command in "eval unfinished built-in" "render unfinished" "quantize unfinished --format int8 --out x" "compare-formats unfinished built-in"; do
+  code=0
+  "$klab" $command >out.txt 2>said.txt || code=$?
+  [[ $code == 2 && $(wc -l <said.txt) == 1 ]] && grep -q 'unfinished: holds no model.safetensors.*klab train --resume unfinished' said.txt ||
+    { cat said.txt; fail "$command: a run without model: exit code $code"; }
+done
 refused 'nowhere: no such file: name a model.safetensors' nowhere --html x.html
 head -c 20000 run/model.safetensors >cut.safetensors
 refused 'cut.safetensors: is cut short.*copy it again' cut.safetensors --html x.html

@@ -21,8 +21,8 @@
 #include "labs/radiance/run/comparison.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/inference.h"
+#include "labs/radiance/run/named_model.h"
 #include "labs/radiance/run/reading.h"
-#include "labs/radiance/run/run.h"
 #include "labs/radiance/run/stop.h"
 
 namespace klab::compare_formats_command {
@@ -190,7 +190,7 @@ int compare(Values& v) {
   for (const std::string& format : v.formats) storage_named(format);  // throws for an unknown one
   const BackendChoice where = backend_named(v.backend);
   const OnGpu on_a_gpu(v.backend == "cuda");
-  const fs::path file = model_file(v.model);
+  const fs::path file = model_of_run(v.model);
   const bool snapshot = is_snapshot_file(file);
   if (is_gaussian_file(file) || (!snapshot && field_of(TensorFile(file)) == "gaussians"))
     throw std::runtime_error(file.string() + ": Gaussians are held as floats only: name another field");

@@ -18,6 +18,7 @@
 #include "labs/radiance/run/default_plans.h"
 #include "labs/radiance/run/evaluation.h"
 #include "labs/radiance/run/inference.h"
+#include "labs/radiance/run/named_model.h"
 #include "labs/radiance/run/run.h"
 #include "labs/radiance/run/score_scope.h"
 #include "labs/radiance/run/trained_on.h"
@@ -52,7 +53,7 @@ std::vector<std::string> notes_on_scene(const Values& v, const std::filesystem::
 int eval(Values& v) {
   Ranks& ranks = Ranks::here();
   const bool words = !v.json && ranks.first();
-  const std::filesystem::path file = model_file(v.model);
+  const std::filesystem::path file = model_of_run(v.model);
   // Gaussians in a world of their own need the scene to be read; with other models, errors come before that.
   const bool of_a_world = is_gaussian_file(file);
   const PieceOptions pieces = piece_options(v.batch, v.memory);

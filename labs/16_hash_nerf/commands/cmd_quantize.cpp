@@ -7,7 +7,7 @@
 #include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/field/stored.h"
 #include "labs/radiance/run/fields.h"
-#include "labs/radiance/run/run.h"
+#include "labs/radiance/run/named_model.h"
 
 namespace klab::quantize_command {
 namespace {
@@ -33,7 +33,7 @@ int quantize(const std::string& from, const std::string& format, const std::stri
   if (storage == Storage::f32)
     throw std::invalid_argument(
         "--format f32: the model is that already; take f16, bf16, int8, int4 or e2m1");
-  const fs::path file = model_file(from);
+  const fs::path file = model_of_run(from);
   const Model model = model_of_floats(file);
   std::error_code error;
   if (fs::equivalent(file, out, error))

@@ -28,7 +28,7 @@
 #include "labs/radiance/run/film.h"
 #include "labs/radiance/run/folder.h"
 #include "labs/radiance/run/inference.h"
-#include "labs/radiance/run/run.h"
+#include "labs/radiance/run/named_model.h"
 #include "labs/radiance/run/trained_on.h"
 #include "labs/radiance/run/video.h"
 
@@ -209,7 +209,7 @@ int render(const RenderValues& v) {
     throw std::invalid_argument("--reuse shares work between pictures: give --orbit 120, or --path");
   if (v.reuse > 0 && Ranks::here().size() > 1)
     throw std::invalid_argument("--reuse follows a path in one process: leave it out, or start one process");
-  const fs::path model_path = model_file(v.model);
+  const fs::path model_path = model_of_run(v.model);
   const auto loaded = load_model(v, model_path);
   if (v.depth || v.reuse > 0) loaded->ask_for_depth();
   const FieldModel& model = *loaded;
