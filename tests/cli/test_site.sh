@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # klab site: the workflow's command writes a site whose links and anchors resolve, that loads nothing from elsewhere, whose words
-# and entries link both ways, whose search finds a lesson, and that has a page for each step; and which folders are refused.
+# and entries link both ways, whose search finds a lesson, and that has a page for each step; and which folders are refused. Where Chromium
+# is installed, some pages and the search are opened in it.
 set -uo pipefail
 . "$(dirname "$0")/../common.sh"
 cd "$tmp" || exit 2
@@ -30,6 +31,7 @@ folder=$(sed -n 's/^ *path: \(.*\)/\1/p' "$root/examples/pages/pages.yml")
 bash -ec "$command --trace transpose.cuda.02_shared_tile" >out.txt 2>&1 || { cat out.txt; fail "$command"; }
 [[ -f $folder/index.html ]] || fail "$command wrote no $folder/index.html"
 python3 "$here/site_links.py" "$folder" "$root" "$klab" || fail "the site"
+if command -v chromium >/dev/null; then python3 "$here/site_in_browser.py" "$folder" || fail "the site in a browser"; fi
 grep -q '<code>out</code> aligned' "$folder/ladders/03_transpose.html" || fail "backquotes in what a rung changes are no code"
 
 # A second call replaces the site and what is in the way of it; a file of somebody else is in the way of the call.
@@ -37,4 +39,5 @@ echo mine >"$folder/CNAME"
 refused_in_a_line "$folder: holds CNAME, which klab site did not write" "$klab" site "$folder"
 [[ -f $folder/index.html && $(cat "$folder/CNAME") == mine ]] || fail "a refused call changed the site"
 ls -d "$folder".part-* 2>/dev/null && fail "a refused call left a part behind"
+command -v chromium >/dev/null || { echo "SKIPPED: no chromium here: the site was not opened"; exit 77; }
 echo "all as it should be"

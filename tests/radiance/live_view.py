@@ -8,11 +8,12 @@
   live_view.py KLAB PAGE RUN                the page in headless Chromium; exit code 77 without it
   live_view.py KLAB REPORT PAGE             sliders and cameras of a report in headless Chromium
 """
-import atexit, fcntl, http.client, json, os, re, shutil, signal, socket, struct, subprocess, sys, tempfile, threading, time
+import atexit, http.client, json, os, re, signal, socket, struct, subprocess, sys, tempfile, threading, time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "web"))
 import mutated_requests
+from browser import Browser, chromium
 
 PATIENCE = 120  # seconds until a test gives up; nothing depends on how fast this machine is
 
@@ -366,64 +367,14 @@ def mutated(klab, run, count):
         k.end(code=code)
 
 
-class Browser:
-    """Headless Chromium, told through a pipe what to do."""
-
-    def __init__(self, program, folder):
-        down, up = os.pipe(), os.pipe()
-        there = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (down[0], up[1])]
-
-        def connect():
-            os.dup2(there[0], 3)
-            os.dup2(there[1], 4)
-
-        self.process = subprocess.Popen([program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--remote-debugging-pipe", "about:blank"],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=connect, close_fds=False)
-        atexit.register(self.process.kill)
-        for fd in [down[0], up[1], *there]:
-            os.close(fd)
-        self.out, self.into, self.number, self.session, self.rest = down[1], up[0], 0, None, b""
-
-    def call(self, method, **params):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.out, json.dumps(message).encode() + b"\0")
-        while True:
-            while b"\0" not in self.rest:
-                more = os.read(self.into, 1 << 16)
-                need(more, "the browser has ended")
-                self.rest += more
-            one, self.rest = self.rest.split(b"\0", 1)
-            reply = json.loads(one)
-            if reply.get("id") == self.number:
-                need("error" not in reply, f"{method}: {reply.get('error')}")
-                return reply["result"]
-
-    def open(self, address):
-        target = self.call("Target.createTarget", url=address)["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.call("Emulation.setDeviceMetricsOverride", width=800, height=600, deviceScaleFactor=1, mobile=False)
-
-    def value(self, expression):
-        got = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        need("exceptionDetails" not in got, f"{expression}: {got.get('exceptionDetails')}")
-        return got["result"].get("value")
-
-    def text(self, name):
-        return self.value(f"document.getElementById('{name}')?.textContent ?? ''")  # a page that is being loaded has none
-
-
 def page(klab, run):
-    chromium = shutil.which("chromium")
-    if not chromium:
+    if not chromium():
         print("SKIPPED: no chromium here: the page was not opened")
         sys.exit(77)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         k = Klab(klab, "view", run, "--plan", f"{run}/plan.json", "--threads", 2)
         until(k.ready, "it does not answer")
-        b = Browser(chromium, folder)
+        b = Browser(folder)
         b.open(f"http://127.0.0.1:{k.port}/{k.token}/")
         until(lambda: re.search(r"\d+ × \d+", b.text("caption")), "no picture")
         need(b.text("phase") == "trained model", f"phase {b.text('phase')!r}")
@@ -471,22 +422,24 @@ def page(klab, run):
         until(lambda: "PSNR" in b.text("caption") and "test view 0" in b.text("photo-caption"), "no comparison with a test view")
         b.value("document.querySelector('input[value=error]').click()")
         until(lambda: "shows=error" in b.value("klab.shown.key"), "no picture of the error")
+        need(not b.messages, f"the console has messages: {b.messages}")
         k.end()
         until(lambda: "has ended" in b.text("gone-title"), "the page does not tell that klab view has ended")
 
         # A trainer that is killed while a browser watches.
         k = Klab(klab, "train", "built-in", "--downscale", 16, "--config", "small.json", "--plan", f"{run}/plan.json", "--threads", 2, "--seconds", 3000, "--no-eval", "--out", "killed", "--view", 7460)
         until(k.ready, "it does not answer")
-        b.call("Page.navigate", url=f"http://127.0.0.1:{k.port}/{k.token}/")
+        b.messages.clear()
+        b.go(f"http://127.0.0.1:{k.port}/{k.token}/")
         until(lambda: b.text("phase") == "training" and "step" in b.text("caption"), "no picture of a training")
         until(lambda: "Pictures take" in b.text("cost"), "the page does not show what pictures cost")
         b.value("document.getElementById('pause').click()")
         until(lambda: b.text("phase") == "paused", "the button does not pause")
+        need(not b.messages, f"the console has messages while it trains: {b.messages}")
         k.process.kill()
         until(lambda: b.text("gone-title") == "klab no longer answers", "a killed trainer is not told")
         need("klab train --resume killed" in b.text("gone-commands"), f"no command: {b.text('gone-commands')!r}")
-        b.process.kill()
-        b.process.wait()
+        b.end()
 
 
 def report(klab, page):
@@ -495,10 +448,8 @@ def report(klab, page):
         bare = os.path.join(folder, "bare.html")
         text = open(page, encoding="utf-8").read()
         open(bare, "w", encoding="utf-8").write(re.sub(r"<script>.*?</script>", "", text, flags=re.S))
-        b = Browser(shutil.which("chromium"), os.path.join(folder, "profile"))
+        b = Browser(os.path.join(folder, "profile"))
         b.open("file://" + os.path.abspath(page))
-        # The empty page before it is complete, too.
-        until(lambda: b.value("location.protocol") == "file:" and b.value("document.readyState") == "complete", "the report is not loaded")
         need(b.value("performance.getEntriesByType('resource').map(e => e.name).filter(n => !n.startsWith('data:'))") == [], "the report loads something")
         need(b.value("document.querySelectorAll('.compare input').length") >= 2, "there are no sliders")
         b.value("document.querySelector('.compare').scrollIntoView({block: 'center'}); document.querySelector('.compare input').focus()")
@@ -530,11 +481,11 @@ def report(klab, page):
         b.call("Emulation.setEmulatedMedia", media="print")
         side_by_side("on paper")
         b.call("Emulation.setEmulatedMedia", media="")
-        b.call("Page.navigate", url="file://" + bare)
-        until(lambda: b.value("document.readyState === 'complete' && document.querySelectorAll('script').length === 0"), "the report without scripts is not loaded")
+        b.go("file://" + bare)
+        need(b.value("document.querySelectorAll('script').length") == 0, "the report without scripts has some")
         side_by_side("without scripts")
-        b.process.kill()
-        b.process.wait()
+        need(not b.messages, f"the console has messages: {b.messages}")
+        b.end()
 
 
 def main():

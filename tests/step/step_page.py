@@ -1,11 +1,17 @@
-"""Asks the page of `klab step --page` as a browser does: step_page.py ADDRESS WORK_FILE ANSWER."""
+"""Asks the page of `klab step --page` as a browser does: step_page.py ADDRESS WORK_FILE ANSWER. Where Chromium is installed it also opens
+the page: verdict, counts and trace follow the file there."""
 import json
 import os
 import re
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "web"))
+from browser import Browser, chromium
 
 address, work, answer = sys.argv[1:4]
 host = address.split("/")[2]
@@ -60,6 +66,12 @@ must("expected" in state["answer"]["said"], f"the compiler's message is not show
 state = state_when(lambda s: s["no_trace"], "a broken file has no word about its trace")
 must(state["trace"] is None and get("trace")[0] == 404, "a trace of a broken file")
 before = state["version"]
+folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+window = Browser(folder.name) if chromium() else None
+if window:
+    window.open(address)
+    window.until("document.getElementById('verdict')?.textContent === 'Your file: does not compile'", "the page does not show the verdict")
+    must("expected" in window.text("said"), "the page does not show the compiler's message")
 # klab's own parts in place, which a learner's file may not include.
 root = answer[:answer.rindex("/kernels/")]
 text = re.sub(r'#include "(kernels/transpose/[^"]+-inl\.h)"', lambda part: open(f"{root}/{part[1]}").read(), open(answer).read())
@@ -75,3 +87,16 @@ must(stores and stores[0]["good"] and stores[0]["yours"] == stores[0]["goal"] < 
 state = state_when(lambda s: s["trace"], "no trace")
 trace = get("trace")[1]
 must("__syncthreads" in trace and "sectors/request" in trace, "the trace lacks source or counts")
+if window:
+    window.until("document.getElementById('verdict')?.textContent === 'Your file: passed'", "the page does not show that the file passed")
+    must(window.value("document.querySelectorAll('#counted td.good').length") > 0, "the page lacks the counts")
+    window.until("document.querySelector('#traced div')?.shadowRoot?.textContent.includes('__syncthreads')", "the page lacks the trace")
+    for width in [1400, 400]:
+        window.resize(width)
+        must(window.value("document.documentElement.scrollWidth") <= width, f"the page is wider than a window of {width} pixels")
+    must(not window.messages, f"the console has messages: {window.messages}")
+    window.go(address + "lessons/05_matmul.html")
+    must(window.value("document.images.length && [...document.images].every(i => i.naturalWidth > 0)"), "the figures of lesson 05 are not shown")
+    window.end()
+else:
+    print("no chromium here: the page was not opened")
