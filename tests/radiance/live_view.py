@@ -433,6 +433,10 @@ def page(klab, run):
         b.go(f"http://127.0.0.1:{k.port}/{k.token}/")
         until(lambda: b.text("phase") == "training" and "step" in b.text("caption"), "no picture of a training")
         until(lambda: "Pictures take" in b.text("cost"), "the page does not show what pictures cost")
+        # So early the learning rate reads the same at both ends: its curve must not look as if it fell to nothing.
+        heights = "[...document.querySelectorAll('.curve')].filter(c => c.textContent.startsWith('learning rate')).flatMap(c => c.querySelector('polyline').getAttribute('points').split(' ').map(p => p.split(',')[1]))"
+        until(lambda: len(b.value(heights)) > 2, "no curve of the learning rate")
+        need(len(set(b.value(heights))) == 1, f"the curve of the learning rate is not level: {b.value(heights)}")
         b.value("document.getElementById('pause').click()")
         until(lambda: b.text("phase") == "paused", "the button does not pause")
         need(not b.messages, f"the console has messages while it trains: {b.messages}")

@@ -287,7 +287,8 @@ function show_curves(curves) {
     const place = v => c.logarithmic ? Math.log(v) : v;
     const values = points.map(p => p[1]), low = Math.min(...values), high = Math.max(...values), begin = points[0][0], end = points[points.length - 1][0];
     const x = t => end > begin ? 100 * (t - begin) / (end - begin) : 50;
-    const y = v => high > low ? 47 - 44 * (place(v) - place(low)) / (place(high) - place(low)) : 25;
+    // A curve whose ends read the same is level, as its numbers say.
+    const y = v => short(high) !== short(low) ? 47 - 44 * (place(v) - place(low)) / (place(high) - place(low)) : 25;
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("viewBox", "0 0 100 50");
     svg.setAttribute("preserveAspectRatio", "none");
