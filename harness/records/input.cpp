@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "harness/records/foreign_file.h"
 
 namespace klab {
 namespace {
@@ -90,6 +93,32 @@ int nesting_of(std::string_view text) {
   return most;
 }
 
+/// Says why JSON cannot continue at a byte: a comment, a comma too many, another language's word.
+std::string json_fault(std::string_view text, size_t at) {
+  if (at >= text.size()) return "it ends there, cut short?";
+  const char c = text[at];
+  const size_t before = at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\n", at - 1);
+  if (before != std::string_view::npos && text[before] == ',' && (c == '}' || c == ']'))
+    return "take out the comma before the closing bracket";
+  if (c == '/' || c == '#') return "JSON has no comments, take it out";
+  if (c == '\'') return "write texts in double quotes";
+  if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+    const auto word = text.substr(at, text.find_first_of(" \t\r\n,:]}", at) - at);
+    return fmt::format(
+        "'{}' is no value of JSON: texts stand in double quotes, other values are numbers, true, false "
+        "and null",
+        excerpt(word));
+  }
+  return fmt::format("found '{}' there, damaged?", excerpt(text.substr(at, 20)));
+}
+
+/// Returns "line 3, column 7" of a byte.
+std::string place_in_text(std::string_view text, size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const size_t line = 1 + size_t(std::ranges::count(before, '\n')), end = before.rfind('\n');
+  return fmt::format("line {}, column {}", line, end == std::string_view::npos ? at + 1 : at - end);
+}
+
 }  // namespace
 
 std::string read_input(const std::filesystem::path& file, int64_t most) {
@@ -112,11 +141,15 @@ Json parse_json(std::string_view text, const std::string& where) {
   if (nesting_of(text) > kMostNesting)
     throw std::runtime_error(fmt::format(
         "{}: is nested more than {} levels deep, which nothing that klab reads is", where, kMostNesting));
+  if (const auto foreign = foreign_file(text))
+    throw std::runtime_error(
+        fmt::format("{}: is {}, where JSON is expected: {}", where, foreign->what, foreign->remedy));
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& e) {
+    const size_t at = e.byte > 0 ? e.byte - 1 : 0;  // it counts what was read
     throw std::runtime_error(
-        fmt::format("{}: is not valid JSON near byte {} (cut short, or damaged?)", where, e.byte));
+        fmt::format("{}: is not valid JSON at {}: {}", where, place_in_text(text, at), json_fault(text, at)));
   } catch (const Json::out_of_range&) {  // 1e999
     throw std::runtime_error(fmt::format("{}: holds a number too large for anything", where));
   }

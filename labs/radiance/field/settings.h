@@ -15,6 +15,7 @@
 
 #include "harness/core/select.h"
 #include "harness/records/input.h"
+#include "harness/records/json_refused.h"
 #include "harness/records/numbers.h"
 #include "harness/records/refused.h"
 
@@ -65,12 +66,7 @@ template <class Settings>
 Settings settings_from_json(const std::string& text, const std::string& where,
                             const std::function<std::string(const std::string&)>& elsewhere = {}) {
   constexpr const char* remedy = "write an object of settings, {\"name\": value}";
-  nlohmann::json document;
-  try {
-    document = parse_json(text, where);
-  } catch (const std::runtime_error& e) {
-    throw Refused(where, "JSON", "its JSON " + std::string(e.what()).substr(where.size() + 2), remedy);
-  }
+  const nlohmann::json document = json_or_refuse(text, where, remedy);
   if (!document.is_object()) throw Refused(where, "JSON", "is JSON, but not an object", remedy);
   const std::vector<std::string> names = setting_names<Settings>();
   for (const auto& item : document.items()) {
@@ -79,7 +75,7 @@ Settings settings_from_json(const std::string& text, const std::string& where,
     const std::string other = elsewhere ? elsewhere(key) : "";
     const auto nearest = std::ranges::min_element(
         names, {}, [&](const std::string& name) { return edit_distance(key, name); });
-    throw Refused(where, excerpt(key), fmt::format("unknown key \"{}\"", excerpt(key)),
+    throw Refused(where, '"' + excerpt(key) + '"', fmt::format("unknown key \"{}\"", excerpt(key)),
                   other.empty() ? fmt::format("did you mean \"{}\"?", *nearest) : other);
   }
   Settings settings;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/records/atomic_file.h"
+#include "harness/records/foreign_file.h"
 #include "harness/records/input.h"
 #include "harness/records/memory_left.h"
 #include "harness/records/numbers.h"
@@ -81,7 +82,11 @@ PictureHeader header_of(const fs::path& file, const ImageBytes& bytes) {
     header = jpeg_header(file, bytes);
     require_size(file, uint32_t(header.stored.width), uint32_t(header.stored.height));
   } else {
-    fail(file, "format", "its format is neither PNG nor JPEG", "convert it to one of them");
+    const auto foreign =
+        foreign_file({reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), 256)});
+    fail(file, "format",
+         "its format is neither PNG nor JPEG" + (foreign ? ": it is " + foreign->what : std::string()),
+         foreign ? foreign->remedy : "convert it to one of them");
   }
   return header;
 }

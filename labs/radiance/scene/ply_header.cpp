@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "harness/records/foreign_file.h"
 #include "harness/records/input.h"
 #include "harness/records/numbers.h"
 #include "harness/records/refused.h"
@@ -167,9 +168,14 @@ std::optional<std::string> next_ply_line(const std::vector<uint8_t>& bytes, size
 
 PlyHeader read_ply_header(const std::filesystem::path& file, const std::vector<uint8_t>& bytes) {
   size_t at = 0;
-  if (next_ply_line(bytes, at) != "ply")
-    refuse_ply_header(file, "first line", "is no .ply file (its first line is not 'ply')",
-                      "name a .ply file, or convert this one");
+  if (next_ply_line(bytes, at) != "ply") {
+    const auto foreign =
+        foreign_file({reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), 256)});
+    refuse_ply_header(file, "first line",
+                      "is no .ply file (its first line is not 'ply')" +
+                          (foreign ? ": it is " + foreign->what : std::string()),
+                      foreign ? foreign->remedy : "name a .ply file, or convert this one");
+  }
   PlyHeader header;
   PlyElement* element = nullptr;  // the last one announced
   PlyElement behind;              // one behind the vertices, which nothing reads
