@@ -140,6 +140,30 @@ TEST_F(Colmap, IsFoundInItsFolders) {
   EXPECT_NE(error().find("holds 24 photographs and no poses"), std::string::npos) << error();
 }
 
+TEST_F(Colmap, SaysThatOtherModelsLieNextToTheOneThatIsRead) {
+  const auto notes = [&](const fs::path& scene) {
+    std::string all;
+    for (const std::string& note : load_scene(scene.string(), {.holdout = 0}).notes) all += note + "\n";
+    return all;
+  };
+  write(false, "sparse/0");
+  EXPECT_EQ(notes(path).find("models lie in"), std::string::npos);
+  write(true, "sparse/1");
+  EXPECT_NE(notes(path).find("sparse: 0 is read, which has 24 images"), std::string::npos) << notes(path);
+  EXPECT_NE(notes(path).find("another one is read if it is named"), std::string::npos);
+  EXPECT_NE(notes(path / "sparse/1").find("sparse: 1 is read"), std::string::npos);
+}
+
+TEST_F(Colmap, AMissingFileOfAModelIsNamed) {
+  for (const bool binary : {false, true}) {
+    fs::remove_all(path / "sparse");
+    write(binary);
+    const std::string ending = binary ? ".bin" : ".txt";
+    fs::remove(path / "sparse/0" / ("cameras" + ending));
+    EXPECT_NE(error().find("sparse/0/cameras" + ending + ": no such file"), std::string::npos) << error();
+  }
+}
+
 TEST_F(Colmap, ImagesWithoutAPictureAreCounted) {
   write(true);
   fs::remove(path / "images" / (original[5].name + ".png"));

@@ -183,6 +183,14 @@ TEST_F(SceneKinds, KeysThatArePassedOverAreNotedOnce) {
   EXPECT_EQ(about(loaded(), "rolling_shutter"), 0) << "a shutter of no time is none";
 }
 
+TEST_F(SceneKinds, APictureOfTwoFramesIsNoted) {
+  EXPECT_FALSE(scene_notes(loaded(), "another frame shows"));
+  document["frames"].push_back(frame(2));
+  frame(6)["file_path"] = "./images/../images/0002";
+  EXPECT_TRUE(scene_notes(
+      loaded(), "1 frames show a picture that another frame shows (first: ./images/../images/0002)"));
+}
+
 TEST_F(SceneKinds, MissingTestPicturesAreReplacedByViewsHeldOut) {
   write("transforms_train.json");
   json test = document;
@@ -198,6 +206,12 @@ TEST_F(SceneKinds, MissingTestPicturesAreReplacedByViewsHeldOut) {
   scene = load_scene(path.string(), {.holdout = 3});
   EXPECT_EQ(scene.train.size(), 6U);
   EXPECT_EQ(scene.test.size(), 1U);
+  // Views for validation are for testing where no others are.
+  fs::rename(path / "transforms_test.json", path / "transforms_val.json");
+  scene = load_scene(path.string(), {.holdout = 3});
+  EXPECT_EQ(scene.train.size(), 6U);
+  EXPECT_EQ(scene.test.size(), 1U);
+  EXPECT_TRUE(scene_notes(scene, "the views of transforms_val.json are for testing"));
   // A list of files for testing of which none is there.
   fs::remove(path / "transforms_train.json");
   document["test_filenames"] = {"images/nowhere.png"};

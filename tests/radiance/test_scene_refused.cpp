@@ -27,6 +27,43 @@ TEST_F(RefusedFolder, NoImageAtAllIsNamed) {
   EXPECT_NE(error().find("is empty"), std::string::npos) << error();
 }
 
+TEST_F(RefusedFolder, PicturesOfOtherFormatsAreCalledByTheirs) {
+  write();
+  for (const auto& [bytes, kind, remedy] : std::vector<std::array<std::string, 3>>{
+           {std::string("RIFF\x20\0\0\0WEBPVP8 ", 16), "a WebP picture", "convert it to PNG or JPEG"},
+           {std::string("\0\0\0\x18"
+                        "ftypheic\0\0\0\0",
+                        16),
+            "a HEIC picture", "convert it to PNG or JPEG"},
+           {"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS", "git lfs pull"},
+           {"<!DOCTYPE html><html>", "a page of HTML", "download the file again"}}) {
+    std::ofstream(path / "view_1.png", std::ios::binary) << bytes;
+    EXPECT_NE(error().find("view_1.png: its format is neither PNG nor JPEG: it is " + kind),
+              std::string::npos)
+        << error();
+    EXPECT_NE(error().find(remedy), std::string::npos) << error();
+  }
+}
+
+TEST_F(RefusedFolder, PicturesUnderAnotherNameAreNamed) {
+  fs::create_directories(path / "images");
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "view_" + std::to_string(i) + ".png";
+    fs::rename(path / name, path / "images" / name);
+    document["frames"][size_t(i)]["file_path"] = name;  // without the folder
+  }
+  write();
+  EXPECT_NE(error().find("\"view_0.png\" is no file, and images/view_0.png lies here"), std::string::npos)
+      << error();
+  for (json& frame : document["frames"])
+    frame["file_path"] = "images/VIEW_" + std::string(frame["file_path"]).substr(5);
+  write();
+  EXPECT_NE(error().find("\"images/VIEW_0.png\" is no file, and images/view_0.png lies here"),
+            std::string::npos)
+      << error();
+  EXPECT_NE(error().find("write \"file_path\" below this folder"), std::string::npos) << error();
+}
+
 TEST_F(RefusedFolder, TruncatedJsonIsAnErrorAtEveryLength) {
   const std::string whole = document.dump();
   for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 60) {
@@ -69,6 +106,13 @@ INSTANTIATE_TEST_SUITE_P(
                     for (auto& row : matrix(d)) row[1] = -row[1].get<double>();
                   },
                   "mirrors"},
+            Wrong{"transposed",
+                  [](json& d) {
+                    const json rows = matrix(d);
+                    for (size_t r = 0; r < 4; ++r)
+                      for (size_t c = 0; c < 4; ++c) matrix(d)[r][c] = rows[c][r];
+                  },
+                  "it is transposed: exchange its rows and columns"},
             Wrong{"last_row", [](json& d) { matrix(d)[3][0] = 1.0; }, "last row"},
             Wrong{"no_matrix", [](json& d) { d["frames"][1].erase("transform_matrix"); }, "transform_matrix"},
             Wrong{"no_frames", [](json& d) { d.erase("frames"); }, "\"frames\""},

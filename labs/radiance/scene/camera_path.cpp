@@ -198,7 +198,7 @@ std::vector<Camera> path_through_cameras(const Scene& scene, int frames, int lon
 
 CameraPath read_camera_path(const std::filesystem::path& file, const Scene& scene, int longer) {
   using nlohmann::json;
-  const json document = read_transforms_json(file);
+  const json document = read_transforms_json(file, "a camera path");
   const auto refuse = [&](const std::string& field, const std::string& why, const std::string& remedy) {
     throw Refused(file, field, why, remedy);
   };

@@ -33,7 +33,8 @@ constexpr const char* kExportAgain = "export the model again, for instance with 
 std::optional<fs::path> colmap_folder(const fs::path& folder) {
   for (const char* below : {"", "sparse", "sparse/0", "colmap/sparse/0"}) {
     const fs::path candidate = *below == 0 ? folder : folder / below;
-    if (has(candidate / "cameras.bin") || has(candidate / "cameras.txt")) return candidate;
+    for (const char* file : {"cameras.bin", "cameras.txt", "images.bin", "images.txt"})
+      if (has(candidate / file)) return candidate;  // read_colmap() names what is missing of it
   }
   return std::nullopt;
 }
@@ -47,7 +48,7 @@ WorldPosition ColmapModel::origin() const {
 ColmapModel read_colmap(const fs::path& folder) {
   ColmapModel model;
   model.folder = folder;
-  model.binary = has(folder / "cameras.bin");
+  model.binary = has(folder / "cameras.bin") || (!has(folder / "cameras.txt") && has(folder / "images.bin"));
   for (const fs::path& file : {model.cameras_file(), model.images_file()})
     if (!has(file))
       throw Refused(

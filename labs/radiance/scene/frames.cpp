@@ -143,6 +143,29 @@ bool of_another_machine(const std::string& name) {
   return drive || name.starts_with("\\\\") || name.starts_with('/');
 }
 
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return text;
+}
+
+/// Finds a picture that may be meant by a name: of the same leaf, or one that differs in upper and lower case only, in the
+/// named folder, in the scene's, or in one of its usual ones. Returns its path below the scene's folder; empty without one.
+std::string lies_here(const fs::path& root, const std::string& name) {
+  const fs::path meant = with_slashes(name);
+  const std::string leaf = meant.filename().string();
+  std::vector<fs::path> folders = {root, root / "images", root / "train"};
+  if (!of_another_machine(name)) folders.insert(folders.begin(), root / meant.parent_path());
+  for (const fs::path& folder : folders) {
+    if (const fs::path here = picture_in(folder, leaf); !here.empty())
+      return here.lexically_relative(root).string();
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored))
+      if (const std::string other = entry.path().filename().string(); lower_case(other) == lower_case(leaf))
+        return entry.path().lexically_relative(root).string();
+  }
+  return "";
+}
+
 }  // namespace
 
 Refused PictureFinder::none_usable(const fs::path& file, size_t all, const std::string& field,
@@ -161,16 +184,12 @@ Refused PictureFinder::none_usable(const fs::path& file, size_t all, const std::
                       "exchange {}, and with them focal lengths and center, or turn the pictures back", size)
                 : fmt::format("correct {}, or bring the pictures that the camera was calibrated with", size)};
   }
-  const std::string leaf = fs::path(with_slashes(first_missing_)).filename().string();
-  for (const char* below : {"", "images", "train"})
-    if (of_another_machine(first_missing_))
-      if (const fs::path here = picture_in(root_ / below, leaf); !here.empty()) {
-        const std::string right = here.lexically_relative(root_).string();
-        return {file, field,
-                fmt::format("{}: its {} \"{}\" is a path of another machine, and {} lies here", none, field,
-                            excerpt(first_missing_), right),
-                fmt::format("write {} below this folder, \"{}\" for example", field, right)};
-      }
+  const bool foreign = of_another_machine(first_missing_);
+  if (const std::string here = lies_here(root_, first_missing_); !here.empty())
+    return {file, field,
+            fmt::format("{}: its {} \"{}\" is {}, and {} lies here", none, field, excerpt(first_missing_),
+                        foreign ? "a path of another machine" : "no file", here),
+            fmt::format("write {} below this folder, \"{}\" for example", field, here)};
   return {file, field,
           fmt::format("{} (first looked for by {}: {})", none, field, (root_ / first_missing_).string()),
           "bring the pictures to where the file names them, or correct the names"};

@@ -1,6 +1,8 @@
 // Makes a scene from a COLMAP model and its pictures.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/records/input.h"
 #include "labs/radiance/scene/colmap_model.h"
 #include "labs/radiance/scene/frames.h"
@@ -47,6 +49,25 @@ std::map<uint32_t, std::vector<int32_t>> points_by_image(const ColmapModel& mode
   return points;
 }
 
+/// COLMAP writes a model for each group of images that it could join. Returns a note on those that lie next to this one;
+/// empty without any.
+std::string note_on_other_models(const fs::path& model, size_t images) {
+  std::vector<std::string> others;
+  std::error_code ignored;
+  const fs::path own = fs::weakly_canonical(model);
+  const std::string number = own.filename().string();  // COLMAP numbers the folders of its models
+  if (number.find_first_not_of("0123456789") != std::string::npos) return "";
+  for (const auto& entry : fs::directory_iterator(own.parent_path(), ignored))
+    if (entry.path().filename() != number && (fs::exists(entry.path() / "images.bin", ignored) ||
+                                              fs::exists(entry.path() / "images.txt", ignored)))
+      others.push_back(entry.path().string());
+  if (others.empty()) return "";
+  std::ranges::sort(others);
+  return fmt::format(
+      "{} models lie in {}: {} is read, which has {} images; another one is read if it is named, {}",
+      others.size() + 1, own.parent_path().string(), number, images, others.front());
+}
+
 std::vector<Frame> frames_of(const ColmapModel& model, const PictureFolder& folder, int downscale,
                              std::vector<std::string>& notes) {
   PictureFinder pictures(folder.root, downscale);
@@ -90,6 +111,8 @@ Scene read_colmap_scene(const fs::path& folder, const fs::path& model_folder, co
   scene.name = fs::weakly_canonical(pictures.root).filename().string();
   scene.format = model.binary ? "COLMAP, binary" : "COLMAP, text";
   Frames frames{.train = frames_of(model, pictures, options.downscale, scene.notes), .test = {}};
+  if (std::string note = note_on_other_models(model_folder, model.images.size()); !note.empty())
+    scene.notes.push_back(std::move(note));
   frames.hold_out(options.holdout);
   scene.origin = model.origin();
   subtract_origin(scene, frames);

@@ -82,6 +82,9 @@ std::vector<Frame> frames_of_transforms(const fs::path& file, const json& docume
   refuse_other_lenses(file, document);
   std::vector<Frame> frames;
   PictureFinder pictures(file.parent_path(), downscale);
+  std::set<fs::path> shown;
+  size_t twice = 0;
+  std::string first_twice;
   std::optional<ImageSize> first;  // if no size is stated, the first picture sets the aspect ratio of all
   for (size_t i = 0; i < list->size(); ++i) {
     const json& entry = (*list)[i];
@@ -96,6 +99,7 @@ std::vector<Frame> frames_of_transforms(const fs::path& file, const json& docume
     const bool own = has_own_lens(entry);
     std::optional<Frame> found = pictures.find(name, stated, own ? std::nullopt : first);
     if (!found) continue;
+    if (!shown.insert(found->image.lexically_normal()).second && twice++ == 0) first_twice = name;
     const ImageSize size{found->camera.width, found->camera.height};
     if (!stated && !first && !own) first = size;
     found->mask = mask_of(file, entry, name);
@@ -110,6 +114,11 @@ std::vector<Frame> frames_of_transforms(const fs::path& file, const json& docume
   }
   for (std::string& note : pictures.notes(file.filename().string(), list->size()))
     notes.push_back(std::move(note));
+  if (twice > 0)
+    notes.push_back(fmt::format(
+        "{} frames show a picture that another frame shows (first: {}): a view for testing may be one "
+        "for training too, and then its score is too high",
+        twice, excerpt(first_twice)));
   if (frames.empty() && !none_will_do)
     throw pictures.none_usable(file, list->size(), "\"file_path\"", "\"w\" and \"h\"");
   return frames;
@@ -283,7 +292,10 @@ Scene read_transforms(const fs::path& path, const SceneOptions& options) {
   scene.name = fs::weakly_canonical(file).parent_path().filename().string();
   scene.format = format_of(document);
   Frames frames{.train = frames_of_transforms(file, document, options.downscale, scene.notes), .test = {}};
-  const fs::path test_file = file.parent_path() / "transforms_test.json";
+  fs::path test_file = file.parent_path() / "transforms_test.json";
+  if (const fs::path validation = file.parent_path() / "transforms_val.json";
+      !fs::exists(test_file) && fs::exists(validation))
+    test_file = validation;
   if (file.filename() == "transforms_train.json" && fs::exists(test_file)) {
     frames.test = frames_of_transforms(test_file, read_transforms_json(test_file), options.downscale,
                                        scene.notes, true);
@@ -293,6 +305,9 @@ Scene read_transforms(const fs::path& path, const SceneOptions& options) {
                       "place (take the file away if that is meant)",
                       test_file.filename().string()));
       frames.hold_out(options.holdout);
+    } else if (test_file.filename() == "transforms_val.json") {
+      scene.notes.emplace_back(
+          "there is no transforms_test.json: the views of transforms_val.json are for testing");
     }
   } else if (!split_by_lists(file, document, frames, scene.notes)) {
     frames.hold_out(options.holdout);

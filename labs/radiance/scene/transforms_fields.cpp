@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "harness/records/input.h"
+#include "harness/records/json_refused.h"
 #include "harness/records/refused.h"
 
 namespace klab {
@@ -27,6 +28,18 @@ std::string value_text(const json& value) {
   if (!value.is_string()) return excerpt(value.dump(-1, ' ', false, json::error_handler_t::replace));
   const std::string text = value.get<std::string>();
   return text == "NaN" || text == "Infinity" || text == "-Infinity" ? text : "'" + excerpt(text) + "'";
+}
+
+/// Returns whether a 4x4 matrix has 0 0 0 1 as its last column, and a last row that moves.
+bool is_transposed(const json& rows) {
+  bool column = true, row = true;
+  for (size_t k = 0; k < 4; ++k) {
+    if (!rows[k].is_array() || rows[k].size() != 4 || !rows[k][3].is_number() || !rows[3][k].is_number())
+      return false;
+    column = column && rows[k][3] == (k == 3 ? 1 : 0);
+    row = row && rows[3][k] == (k == 3 ? 1 : 0);
+  }
+  return column && !row;
 }
 
 }  // namespace
@@ -56,7 +69,11 @@ FilePose pose_of(const fs::path& file, const json& rows, const std::string& fiel
                        const std::string& remedy = "write a rigid 4x4 camera-to-world matrix") {
     refuse_field(file, field, fmt::format("{}: {} {}", of, field, why), remedy);
   };
+  if (rows.is_null()) bad("is null", "take the frame out if its camera was not found");
   if (!rows.is_array() || rows.size() != 4) bad("does not have 4 rows");
+  if (is_transposed(rows))
+    bad("has 0 0 0 1 as its last column, not as its last row: it is transposed",
+        "exchange its rows and columns");
   FilePose out;
   std::array<float, 12>& pose = out.pose;
   for (size_t r = 0; r < 4; ++r) {
@@ -82,7 +99,7 @@ FilePose pose_of(const fs::path& file, const json& rows, const std::string& fiel
   return out;
 }
 
-json read_transforms_json(const fs::path& file) {
+json read_transforms_json(const fs::path& file, const std::string& kind) {
   const std::string text = read_input(file);
   std::string quoted;
   bool inside = false;  // of a text
@@ -108,16 +125,9 @@ json read_transforms_json(const fs::path& file) {
       }
     if (!replaced) quoted += c;
   }
-  json document;
-  try {
-    document = parse_json(quoted, file.string());
-  } catch (const std::runtime_error& e) {
-    const std::string why = std::string(e.what()).substr(file.string().size() + 2);
-    const bool says = why.find("JSON") != std::string::npos;
-    refuse_field(file, "JSON", says ? why : why + " (as JSON)", "correct it there, or copy the file again");
-  }
+  json document = json_or_refuse(quoted, file.string(), "correct it there, or copy the file again");
   if (!document.is_object())
-    refuse_field(file, "top level", "holds no JSON object at its top level", "name a transforms file");
+    refuse_field(file, "top level", "holds no JSON object at its top level", "name " + kind);
   return document;
 }
 

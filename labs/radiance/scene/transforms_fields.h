@@ -34,7 +34,8 @@ FilePose pose_of(const std::filesystem::path& file, const nlohmann::json& rows, 
 
 /// Reads a document. The bare words NaN, Infinity and -Infinity, which Python's json writes, become texts, so that
 /// the field that holds one is named.
-nlohmann::json read_transforms_json(const std::filesystem::path& file);
+nlohmann::json read_transforms_json(const std::filesystem::path& file,
+                                    const std::string& kind = "a transforms file");
 
 /// Returns notes about keys of the document and its frames that are passed over: each kind once.
 std::vector<std::string> notes_on_keys(const std::filesystem::path& file, const nlohmann::json& document);
