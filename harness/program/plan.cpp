@@ -11,6 +11,8 @@
 #include "harness/core/select.h"
 #include "harness/core/timing_question.h"
 #include "harness/records/input.h"
+#include "harness/records/json_refused.h"
+#include "harness/records/refused.h"
 #include "harness/timing/ceilings.h"
 
 namespace klab {
@@ -143,7 +145,8 @@ std::map<std::string, const Variant*> resolve(const VariantIds& variants, const 
       std::vector<std::string> ids;
       for (const Variant* other : variants_of(op)) ids.push_back(other->id);
       problems.push_back(v == nullptr
-                             ? not_found_text("variant of " + op, id, ids)
+                             ? not_found_text("variant of " + op, id, ids) +
+                                   fmt::format(" (see `klab list {}`)", op)
                              : fmt::format("{} is no variant of {} (see `klab list {}`)", id, op, op));
       continue;
     }
@@ -178,8 +181,9 @@ std::string plan_text(const std::string& file) {
   try {
     return read_input(file);
   } catch (const std::runtime_error& e) {
-    throw std::runtime_error(
-        fmt::format("plan {} (it is none of \"best\", \"last\" and \"naive\")", e.what()));
+    // A name, or a file: the message of read_input() begins with it.
+    throw Refused("plan " + file, "--plan", std::string(e.what()).substr(file.size() + 2) + " for --plan",
+                  "name a file, or one of \"best\", \"last\" and \"naive\"");
   }
 }
 
@@ -190,8 +194,9 @@ PlannedProgramRegistrar::PlannedProgramRegistrar(PlannedProgram program) {
 }
 
 VariantIds plan_from_json(const std::string& text, const std::string& where, const std::string& fused) {
-  const json document = parse_json(text, where);
-  if (!document.is_object()) throw std::runtime_error(where + ": must be an object {\"op\": \"variant id\"}");
+  const char* remedy = "write an object {\"op\": \"variant id\"}, as klab train writes it into plan.json";
+  const json document = json_or_refuse(text, where, remedy);
+  if (!document.is_object()) throw Refused(where, "JSON", "is JSON, but no object", remedy);
   VariantIds ids;
   for (const auto& [op, value] : document.items()) {
     if (!fused.empty() && op == fused && value.is_null()) {
@@ -199,8 +204,9 @@ VariantIds plan_from_json(const std::string& text, const std::string& where, con
       continue;
     }
     if (!value.is_string())
-      throw std::runtime_error(fmt::format("{}: \"{}\": {} is no variant id in quotes (see `klab list`)",
-                                           where, excerpt(op), excerpt(value.dump())));
+      throw Refused(where, '"' + excerpt(op) + '"',
+                    fmt::format("\"{}\": {} is no variant id in quotes", excerpt(op), excerpt(value.dump())),
+                    "`klab list OP` names them");
     ids[op] = value.get<std::string>();
   }
   return ids;

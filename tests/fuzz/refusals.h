@@ -1,7 +1,9 @@
 // Broken scenes, COLMAP models, .ply files and JSON: a refusal names the file, the field and the remedy.
 #pragma once
 
+#include "harness/program/plan.h"
 #include "harness/records/refused.h"
+#include "labs/radiance/field/config.h"
 #include "labs/radiance/field/packed_tree.h"
 #include "labs/radiance/field/snapshot.h"
 #include "labs/radiance/scene/camera_path.h"
@@ -87,6 +89,9 @@ class Refusals : public Fuzz {
       write_packed_tree(folder / "y.ingp", m.tree(snapshot));
       load_snapshot(folder / "y.ingp");
     });
+    const json settings = json::parse(config_to_json(config)), plan = {{"sh_fwd", "sh_fwd.cpu.01_naive"}};
+    kinds_.push_back([=](Mutator& m) { config_from_json(m.json(settings), "x.json"); });
+    kinds_.push_back([=](Mutator& m) { plan_from_json(m.json(plan), "plan x.json"); });
     const Placement placement;
     save_gaussians(folder / "whole.ply", random_gaussians(5, 1, 1), {}, &placement);
     save_splat(folder / "whole.splat", random_gaussians(5, 0, 1), {});

@@ -63,9 +63,10 @@ TEST_F(Folder, PlansAreRefusedWithReasonAndRemedy) {
   const auto calls = small_calls();
   const auto message = [&](const std::string& text) { return verdict(write("plan.json", text), calls); };
   EXPECT_TRUE(has(message("{"), "not valid JSON"));
-  EXPECT_TRUE(has(message("[1]"), "must be an object"));
+  EXPECT_TRUE(has(message("[1]"), "is JSON, but no object: write an object"));
   EXPECT_TRUE(has(message(R"({"adam": 3})"), "no variant id"));
-  EXPECT_TRUE(has(verdict("no/such/plan.json", calls), "none of \"best\", \"last\" and \"naive\""));
+  EXPECT_TRUE(has(verdict("no/such/plan.json", calls),
+                  "no such file for --plan: name a file, or one of \"best\", \"last\" and \"naive\""));
   EXPECT_EQ(message(R"({"adam": "adam.cpu.01_naive"})"), "accepted");
   EXPECT_EQ(message("{}"), "accepted");
 
@@ -74,6 +75,7 @@ TEST_F(Folder, PlansAreRefusedWithReasonAndRemedy) {
   EXPECT_TRUE(has(message(R"({"adam": "sh_fwd.cpu.01_naive"})"), "is no variant of adam"));
   const std::string typo = message(R"({"hashgrid_fwd": "hashgrid_fwd.cpu.01_niave"})");
   EXPECT_TRUE(has(typo, "did you mean hashgrid_fwd.cpu.01_naive")) << typo;
+  EXPECT_TRUE(has(message(R"({"adam": "cpu.99_magic"})"), "(see `klab list adam`)"));
 
   const std::string unsupported = message(R"({"sh_fwd": "sh_fwd.cpu.77_few"})");
   EXPECT_TRUE(has(unsupported, "it takes 100 at most")) << unsupported;
