@@ -133,7 +133,7 @@ class RunReader {
     } catch (const io::error::header_missing&) {
       fail("is empty; a line with the names of the columns should come first");
     } catch (const io::error::extra_column_in_header& e) {
-      fail_at(1, e.column_name, "is none that this version knows");
+      fail_at(1, e.column_name, "is none that this version knows: name a file that klab bench --out wrote");
     } catch (const io::error::duplicated_column_in_header& e) {
       fail_at(1, e.column_name, "is in the header twice");
     } catch (const io::error::too_few_columns&) {

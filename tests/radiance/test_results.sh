@@ -27,5 +27,5 @@ for bad in '{"scene": "chair", "score": {"psnr": 1}}' '{"score": {"protocol": "p
   echo "$bad" >bad.json
   code=0
   "$klab" results one.json bad.json >out.txt 2>err.txt || code=$?
-  [[ $code != 0 && ! -s out.txt ]] && grep -q 'bad.json' err.txt || { cat out.txt err.txt; fail "exit code $code for $bad"; }
+  [[ $code != 0 && ! -s out.txt ]] && grep -q 'bad.json: is no result of klab train or fit-image: .*: name the result.json' err.txt && ! grep -q 'json.exception' err.txt || { cat out.txt err.txt; fail "exit code $code for $bad"; }
 done

@@ -13,6 +13,7 @@
 #include "harness/cli/command.h"
 #include "harness/core/registry.h"
 #include "harness/records/input.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/field/config.h"
 
 namespace klab::results_command {
@@ -100,14 +101,27 @@ std::string line_of(const json& r, const Protocols& protocols, const std::string
                      score.at("seconds_per_view").get<double>(), r.at("peak_memory").get<double>() * 1e-9);
 }
 
+/// Returns the refusal of a file that lacks a field, or has one of another type: the library's message quotes the field, if any.
+Refused not_a_result(const std::string& file, const std::string& command, const json::exception& e) {
+  const std::string what = e.what();
+  const size_t begin = what.find('\''), end = what.find('\'', begin + 1);
+  const std::string field = begin < end && end != std::string::npos
+                                ? '"' + excerpt(what.substr(begin + 1, end - begin - 1)) + '"'
+                                : "a field";
+  const bool missing = what.find("not found") != std::string::npos;
+  return {
+      file, field,
+      fmt::format("is no result of {}: {} {}", command, field, missing ? "is missing" : "has another type"),
+      "name the result.json of a run"};
+}
+
 /// Calls `use` for each result; the error for a missing field names the file.
 void each(const std::vector<std::string>& files, const std::vector<json>& read,
           const std::function<void(const json&)>& use) {
   for (size_t i = 0; i < read.size(); ++i) try {
       use(read[i]);
     } catch (const json::exception& e) {
-      throw std::runtime_error(
-          fmt::format("{}: no result of klab train or fit-image: {}", files[i], e.what()));
+      throw not_a_result(files[i], "klab train or fit-image", e);
     }
 }
 
@@ -131,7 +145,7 @@ json plans_of(const std::vector<std::string>& files, const std::vector<json>& re
           ++at->second;
       }
     } catch (const json::exception& e) {
-      throw std::runtime_error(fmt::format("{}: no result of klab train: {}", files[i], e.what()));
+      throw not_a_result(files[i], "klab train", e);
     }
   json fields = json::object();
   for (const auto& [field, ops] : counts)

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "harness/cli/backend_option.h"
@@ -10,6 +11,7 @@
 #include "harness/cli/number_option.h"
 #include "harness/program/times_here.h"
 #include "harness/records/input.h"
+#include "harness/records/refused.h"
 #include "labs/radiance/ranks/ranks.h"
 #include "labs/radiance/ranks/share_processor.h"
 #include "labs/radiance/run/budget.h"
@@ -152,6 +154,10 @@ RunOptions options_of(const CLI::App& app, const Values& v) {
     throw std::invalid_argument("--resume continues with the run's own config; leave out --set");
   if (!v.config.empty() || !v.set.empty() || given("--preset")) {
     const std::string where = v.config.empty() ? "--set" : v.config, &field = run.settings.field;
+    std::error_code ignored;
+    if (!v.config.empty() && !std::filesystem::exists(v.config, ignored))
+      throw Refused(v.config, "--config", "no such file for --config",
+                    "name a JSON file of settings (docs/settings.md lists them), or leave it out");
     std::string text = v.config.empty() ? "" : read_input(v.config);
     if (given("--preset")) {
       const Preset& preset = preset_named(v.preset);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
+
+#include "harness/records/refused.h"
 
 namespace klab {
 namespace {
@@ -30,6 +33,10 @@ Film film_of(const FilmOptions& o, const std::function<std::optional<Scene>()>& 
   const int frames = o.orbit > 0 ? o.orbit : o.path.empty() ? 1 : kFrames;
   if (o.path == "circle" || (o.path.empty() && frames == 1))
     return {.cameras = circle(o, frames), .said = ""};
+  std::error_code ignored;
+  if (from_file && !std::filesystem::exists(o.path, ignored))
+    throw Refused(o.path, "--path", "no such file for --path",
+                  "name a camera path in JSON, or say cameras or circle");
   const std::optional<Scene> scene = world();
   if (from_file) {
     if (!scene)
