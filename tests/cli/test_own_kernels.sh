@@ -69,7 +69,16 @@ must "step with klab's own answer" "$own" step 01.02 --check --no-time
 
 # One index wrong: the element before.
 sed -E '/^ *\/\//!s/x\.a\[i\]/x.a[i > 0 ? i - 1 : 0]/' kernels/swiglu_fwd/cpu/01_naive.cpp >kernels/swiglu_fwd/cpu/99_broken.cpp
+# And a race: each thread leaves its neighbor's result in shared memory, and no barrier stands before it is read.
+sed -e 's|if (i < n) y\[i\] = .*|__shared__ float tile[kThreads];\n  const int64_t other = i ^ 1;\n  if (other < n) tile[threadIdx.x ^ 1] = a[other] / (1 + expf(-a[other])) * b[other];\n  if (i < n) y[i] = tile[threadIdx.x];|' \
+  kernels/swiglu_fwd/cuda/01_one_each.cu >kernels/swiglu_fwd/cuda/99_race.cu
 must rebuild ninja -C build own
+code=0
+"$own" check swiglu_fwd.cuda.99_race --quick >"$tmp/race.txt" 2>&1 || code=$?
+[[ $code -eq 1 ]] || fail "check of a rung with a race ended with $code instead of 1"
+has "$tmp/race.txt" "swiglu_fwd.cuda.99_race .*FAILED" "no line names the rung with a race"
+has "$tmp/race.txt" "race" "the race is not called so"
+rm kernels/swiglu_fwd/cuda/99_race.cu
 code=0
 "$own" check swiglu_fwd.cpu.99_broken --quick >"$tmp/after.txt" 2>&1 || code=$?
 [[ $code -eq 1 ]] || fail "check of a broken rung ended with $code instead of 1"
