@@ -275,33 +275,58 @@ std::optional<PowerPart> power_part(const LabOp& op, const WrongCase& c, size_t 
   return std::nullopt;
 }
 
-/// A constant factor of the part of a result that an input makes, while the rest is right. Halves keep the order and the range of
-/// inputs that are drawn with a purpose.
+/// Factors of the part of a result that an input makes, while the rest is right: one for all cases, or one that follows their sizes.
+/// Halves keep the order and the range of inputs that are drawn with a purpose.
 void add_factor_of_part(const WrongCases& cases, size_t k, std::vector<LawCandidate>& list) {
   constexpr double kNoRounding = 1e-2, kExact = 2e-3;
+  const auto middle_of = [](std::vector<double> v) {
+    std::ranges::nth_element(v, v.begin() + std::ptrdiff_t(v.size() / 2));
+    return v[v.size() / 2];
+  };
   std::vector<std::optional<PowerPart>> parts;
-  std::vector<double> factors, powers;
+  std::vector<double> factors, powers, of_cases;
   for (const WrongCase& c : cases.list) {
     const auto& one = parts.emplace_back(power_part(cases.op, c, k));
+    of_cases.push_back(NAN);
     if (!one) continue;
+    std::vector<double> own;
     for (size_t i = 0; i < c.want.size(); ++i) {
       const double factor = 1 + (c.got[i] - c.want[i]) / one->part[i];
       if (c.wrong[i] == 0 || std::abs(one->part[i]) < 1e-3 * std::abs(c.want[i]) || !std::isfinite(factor))
         continue;
-      factors.push_back(factor);
+      own.push_back(factor);
       powers.push_back(one->power);
     }
+    factors.insert(factors.end(), own.begin(), own.end());
+    if (!own.empty()) of_cases.back() = middle_of(own);
   }
   if (factors.empty()) return;
-  std::ranges::nth_element(factors, factors.begin() + std::ptrdiff_t(factors.size() / 2));
-  std::ranges::nth_element(powers, powers.begin() + std::ptrdiff_t(powers.size() / 2));
-  const double factor = factors[factors.size() / 2], power = powers[powers.size() / 2];
-  if (std::abs(factor - 1) < kNoRounding) return;
+  const double factor = middle_of(factors), power = middle_of(powers);
   const std::string part = fmt::format("the part that {} {}",
                                        power < 0   ? "falls with"
                                        : power > 1 ? "grows with the square of"
                                                    : "grows with",
                                        cases.specs()[k].name);
+  const auto predict = [parts, power, first = cases.list.data()](const WrongCase& c,
+                                                                 double by) -> std::optional<Prediction> {
+    const auto& one = parts[size_t(&c - first)];
+    if (!one || one->power != power || !std::isfinite(by)) return std::nullopt;
+    Prediction p = c.want;
+    for (size_t i = 0; i < p.size(); ++i) p[i] += (by - 1) * one->part[i];
+    return p;
+  };
+  std::vector<double> known = of_cases;
+  std::erase_if(known, [](double f) { return !std::isfinite(f); });
+  const auto [least, most] = std::ranges::minmax(known);
+  if (most - least > kNoRounding * std::abs(most))
+    for (const FollowedNumber& f : followed_numbers(cases, numbers_of(cases), of_cases))
+      list.push_back({.mistake = "one factor",
+                      .sentence = fmt::format(
+                          "{{}} is right but for {}, which is {} times what it should be.", part, f.text),
+                      .predict = [predict, value = f.number.value, of = f.form.of](const WrongCase& c) {
+                        return predict(c, of(value(c)));
+                      }});
+  if (std::abs(factor - 1) < kNoRounding) return;
   LawCandidate law{.mistake = "one factor", .parameters = 1};
   if (std::abs(factor) < kExact)
     law.mistake = "one term", law.sentence = fmt::format("{{}} lacks {}: that term is not added.", part);
@@ -310,14 +335,7 @@ void add_factor_of_part(const WrongCases& cases, size_t k, std::vector<LawCandid
   else
     law.sentence =
         fmt::format("{{}} is right but for {}, which is {:.4g} times what it should be.", part, factor);
-  law.predict = [parts = std::move(parts), factor, power,
-                 first = cases.list.data()](const WrongCase& c) -> std::optional<Prediction> {
-    const auto& one = parts[size_t(&c - first)];
-    if (!one || one->power != power) return std::nullopt;
-    Prediction p = c.want;
-    for (size_t i = 0; i < p.size(); ++i) p[i] += (factor - 1) * one->part[i];
-    return p;
-  };
+  law.predict = [predict, factor](const WrongCase& c) { return predict(c, factor); };
   list.push_back(std::move(law));
 }
 

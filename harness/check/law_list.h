@@ -34,6 +34,35 @@ struct WrongCases {
   std::string slice_name(size_t k, size_t d) const;
 };
 
+/// A number that a case has, by which a factor may be explained.
+struct CaseNumber {
+  std::string name;
+  std::function<double(const WrongCase&)> value;
+};
+
+/// Returns the largest finite amount among the floats that a case reads: what roundings on the way are measured by.
+double largest_input(const WrongCase& c);
+
+/// A function of it.
+struct NumberForm {
+  const char* text;  // with {} for the number
+  double (*of)(double);
+};
+
+/// Returns the sizes, products of two of them, and inputs of one element.
+std::vector<CaseNumber> numbers_of(const WrongCases& cases);
+
+/// A function of a number that the factors of nearly all cases follow.
+struct FollowedNumber {
+  CaseNumber number;
+  NumberForm form;
+  std::string text;  // "sqrt(c)"
+};
+
+/// Returns those that follow the factors of the cases, one each; NaN where a case shows none.
+std::vector<FollowedNumber> followed_numbers(const WrongCases& cases, const std::vector<CaseNumber>& numbers,
+                                             const std::vector<double>& factors);
+
 /// Factors and terms: constant ones, those that depend on the sizes, those that an input holds.
 void add_term_laws(const WrongCases& cases, std::vector<LawCandidate>& list);
 

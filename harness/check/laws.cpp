@@ -47,6 +47,7 @@ LawAgreement agreement(const WrongCase& c, const Prediction& p, Witnesses& witne
       a.kept += std::abs(p[i] - c.want[i]) <= 2 * slack ? 1 : 0;
       continue;
     }
+    if (!std::isfinite(c.got[i]) && std::isfinite(c.want[i])) continue;  // no law says what became NaN
     ++a.wrong;
     if (!explains(c.got[i], c.want[i], p[i], c.bound[i])) continue;
     ++a.obeying;

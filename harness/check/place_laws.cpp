@@ -224,21 +224,68 @@ LawCandidate in_other_places() {
               "{} is the right value of another element: an index is wrong, or of several equal numbers "
               "another one is taken.",
           .predict = [](const WrongCase& c) -> std::optional<Prediction> {
-            std::vector<double> got = c.got, want = c.want;
+            // The wrong ones change places among themselves: all values together hide a few that are merely off.
+            std::vector<double> got, want;
+            for (size_t i = 0; i < c.got.size(); ++i)
+              if (c.wrong[i] != 0) got.push_back(c.got[i]), want.push_back(c.want[i]);
             if (std::ranges::any_of(got, [](double x) { return !std::isfinite(x); })) return std::nullopt;
             std::ranges::sort(got);
             std::ranges::sort(want);
             if (want.size() < 2) return std::nullopt;
             const double slack = 1e-5 * std::max(std::abs(want.front()), std::abs(want.back()));
             size_t same = 0;
+            for (size_t i = 0; i < got.size(); ++i) same += std::abs(got[i] - want[i]) <= slack ? 1 : 0;
             bool moved = false;
-            for (size_t i = 0; i < got.size(); ++i) {
-              same += std::abs(got[i] - want[i]) <= slack ? 1 : 0;
-              moved |= std::abs(c.got[i] - c.want[i]) > slack;
-            }
+            for (size_t i = 0; i < c.got.size(); ++i) moved |= std::abs(c.got[i] - c.want[i]) > slack;
             // Where every value differs by less than the slack, they are rounded, and none is at another place.
             if (20 * same < 19 * want.size() || !moved) return std::nullopt;
             return c.got;
+          }};
+}
+
+/// One number in all wrong places.
+LawCandidate one_number(const WrongCases& cases) {
+  std::vector<double> got;
+  for (const WrongCase& c : cases.list)
+    for (size_t i = 0; i < c.got.size(); ++i)
+      if (c.wrong[i] != 0 && std::isfinite(c.got[i])) got.push_back(c.got[i]);
+  double number = NAN;
+  if (!got.empty()) {
+    const auto middle = got.begin() + std::ptrdiff_t(got.size() / 2);
+    std::nth_element(got.begin(), middle, got.end());
+    number = *middle;
+  }
+  return {.mistake = "one number for all",
+          .sentence = fmt::format(
+              "{{}} is {:.6g}, whatever belongs there: what a variable began with stays, or the part of "
+              "the work that would replace it is skipped.",
+              number),
+          .predict = [number](const WrongCase& c) -> std::optional<Prediction> {
+            if (!std::isfinite(number) || number == 0)
+              return std::nullopt;  // zeros have a sentence of their own
+            return Prediction(c.want.size(), number);
+          }};
+}
+
+/// The error of the element before: what a running sum does that subtracts what it added.
+LawCandidate carried_error() {
+  return {.mistake = "errors that are carried along",
+          .sentence =
+              "{} has the error of the value before it: each is made from the one before, so roundings stay "
+              "and add "
+              "up, as where a running sum subtracts what it added. Sum up afresh at short distances.",
+          .predict = [](const WrongCase& c) -> std::optional<Prediction> {
+            constexpr double kSomeRoundings = 0x1p-18;  // of the largest input
+            const double most = kSomeRoundings * largest_input(c);
+            const auto n = size_t(c.dims().empty() ? 1 : c.dims().back());
+            Prediction p(c.want.size(), NAN);
+            int64_t small = 0;
+            for (size_t i = 0; i < p.size(); ++i) {
+              small += c.wrong[i] != 0 && std::abs(c.got[i] - c.want[i]) <= most ? 1 : 0;
+              if (i % n > 0) p[i] = c.want[i] + (c.got[i - 1] - c.want[i - 1]);
+            }
+            if (2 * small < c.wrongs || is_integer(c.specs[c.output].element)) return std::nullopt;
+            return p;
           }};
 }
 
@@ -278,6 +325,8 @@ void add_place_laws(const WrongCases& cases, std::vector<LawCandidate>& list) {
   list.push_back(rounded_to(Element::bf16, "bfloat16"));
   list.push_back(rounded_to(Element::f16, "half precision"));
   list.push_back(in_other_places());
+  list.push_back(one_number(cases));
+  list.push_back(carried_error());
 }
 
 }  // namespace klab

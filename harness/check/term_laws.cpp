@@ -47,13 +47,22 @@ bool is_near(double a, double b) { return std::abs(a - b) <= kSameFactor * std::
 /// The same with room for an epsilon that is added to what a factor is made of.
 bool follows(double a, double b) { return std::abs(a - b) <= 5e-3 * std::abs(b); }
 
-/// A number that a case has, by which a factor may be explained.
-struct CaseNumber {
-  std::string name;
-  std::function<double(const WrongCase&)> value;
-};
+}  // namespace
 
-/// Sizes, products of two of them, and inputs of one element.
+double largest_input(const WrongCase& c) {
+  double largest = 0;
+  for (size_t k = 0; k < c.specs.size(); ++k) {
+    const TensorSpec& spec = c.specs[k];
+    if (spec.role == Role::output || spec.element != Element::f32 || c.given->inputs[k].bytes() == 0)
+      continue;
+    for (int64_t i = 0, n = volume(spec.dims); i < n; ++i) {
+      const double size = std::abs(load(spec.element, c.given->inputs[k].data(), i));
+      if (std::isfinite(size)) largest = std::max(largest, size);
+    }
+  }
+  return largest;
+}
+
 std::vector<CaseNumber> numbers_of(const WrongCases& cases) {
   std::vector<CaseNumber> list;
   const auto& dims = cases.op.op.dims;
@@ -74,10 +83,8 @@ std::vector<CaseNumber> numbers_of(const WrongCases& cases) {
   return list;
 }
 
-struct NumberForm {
-  const char* text;  // with {} for the number
-  double (*of)(double);
-};
+namespace {
+
 constexpr NumberForm kForms[] = {
     {"{}", [](double x) { return x; }},
     {"1/({})", [](double x) { return 1 / x; }},
@@ -88,7 +95,32 @@ constexpr NumberForm kForms[] = {
     {"({})^2", [](double x) { return x * x; }},
     {"({0} - 1)/{0}", [](double x) { return (x - 1) / x; }},
     {"{0}/({0} - 1)", [](double x) { return x / (x - 1); }},
+    {"sqrt(({0} - 1)/{0})", [](double x) { return std::sqrt((x - 1) / x); }},
+    {"sqrt({0}/({0} - 1))", [](double x) { return std::sqrt(x / (x - 1)); }},
 };
+
+}  // namespace
+
+std::vector<FollowedNumber> followed_numbers(const WrongCases& cases, const std::vector<CaseNumber>& numbers,
+                                             const std::vector<double>& factors) {
+  std::vector<FollowedNumber> list;
+  const auto known = std::ranges::count_if(factors, [](double f) { return std::isfinite(f); });
+  for (const CaseNumber& number : numbers)
+    for (const NumberForm& form : kForms) {
+      int agree = 0;
+      for (size_t k = 0; k < factors.size(); ++k)
+        agree +=
+            std::isfinite(factors[k]) && follows(factors[k], form.of(number.value(cases.list[k]))) ? 1 : 0;
+      if (10 * agree < 7 * int(known)) continue;
+      std::string text = fmt::format(fmt::runtime(form.text), number.name);
+      if (number.name.find('*') == std::string::npos && text == "1/(" + number.name + ")")
+        text = "1/" + number.name;
+      list.push_back({number, form, std::move(text)});
+    }
+  return list;
+}
+
+namespace {
 
 void add_factor_laws(const WrongCases& cases, bool of_change, const std::vector<CaseNumber>& numbers,
                      std::vector<LawCandidate>& list) {
@@ -112,37 +144,37 @@ void add_factor_laws(const WrongCases& cases, bool of_change, const std::vector<
                     .predict = [=](const WrongCase& c) { return scaled(c, base_of(c), one); }});
   // A factor that follows the sizes: only if it is not one number anyway.
   if (std::ranges::all_of(known, [&](double f) { return is_near(f, one); })) return;
-  for (const CaseNumber& number : numbers)
-    for (const NumberForm& form : kForms) {
-      int agree = 0;
-      for (size_t k = 0; k < factors.size(); ++k)
-        agree +=
-            std::isfinite(factors[k]) && follows(factors[k], form.of(number.value(cases.list[k]))) ? 1 : 0;
-      if (10 * agree < 7 * int(known.size())) continue;
-      std::string text = fmt::format(fmt::runtime(form.text), number.name);
-      if (number.name.find('*') == std::string::npos && text == "1/(" + number.name + ")")
-        text = "1/" + number.name;
-      list.push_back(
-          {.mistake = "one factor",
-           .sentence = fmt::format("{} {} times what it should be: a division or a product by {} is missing, "
-                                   "or made twice.",
-                                   subject, text, number.name),
-           .predict = [=, value = number.value, of = form.of](const WrongCase& c) {
-             return scaled(c, base_of(c), of(value(c)));
-           }});
-    }
+  for (const FollowedNumber& f : followed_numbers(cases, numbers, factors))
+    list.push_back(
+        {.mistake = "one factor",
+         .sentence = fmt::format("{} {} times what it should be: a division or a product by {} is missing, "
+                                 "or made twice.",
+                                 subject, f.text, f.number.name),
+         .predict = [=, value = f.number.value, of = f.form.of](const WrongCase& c) {
+           return scaled(c, base_of(c), of(value(c)));
+         }});
 }
 
 void add_offset_law(const WrongCases& cases, std::vector<LawCandidate>& list) {
+  constexpr double kSomeRoundings =
+      0x1p-20;  // of the largest input: a smaller term may be what roundings left
   std::vector<double> offsets;
-  for (const WrongCase& c : cases.list)
+  size_t roundings = 0;
+  for (const WrongCase& c : cases.list) {
+    const double least = is_integer(cases.spec().element) ? 0 : kSomeRoundings * largest_input(c);
     for (size_t i = 0; i < c.got.size(); ++i)
-      if (c.wrong[i] != 0 && std::isfinite(c.got[i]) && std::isfinite(c.want[i]))
+      if (c.wrong[i] != 0 && std::isfinite(c.got[i]) && std::isfinite(c.want[i])) {
         offsets.push_back(c.got[i] - c.want[i]);
-  if (offsets.empty()) return;
+        roundings += std::abs(offsets.back()) < least ? 1 : 0;
+      }
+  }
+  if (2 * roundings >= offsets.size()) return;
   const double offset = middle_of(std::move(offsets));
   list.push_back({.mistake = "one term",
-                  .sentence = fmt::format("{{}} is off by {:.6g}: one term too many or too few.", offset),
+                  .sentence = fmt::format("{{}} is off by {:.6g}: one term too many or too few{}.", offset,
+                                          is_integer(cases.spec().element) && std::abs(offset) == 1
+                                              ? ", or a rounding that goes the other way, as of halves"
+                                              : ""),
                   .parameters = 1,
                   .predict = [=](const WrongCase& c) {
                     Prediction p = c.want;

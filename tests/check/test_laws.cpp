@@ -117,6 +117,39 @@ TEST(Laws, NameAFactorOfOnePart) {
   EXPECT_EQ(with(1, 1), "");
 }
 
+TEST(Laws, NameAFactorOfOnePartThatFollowsASize) {
+  // A normalized row with its variance divided by c - 1: beta, which is added behind it, stays.
+  const Spoil unbiased = [](ShapeView shape, const Given& given, std::vector<double>& v) {
+    const int64_t c = shape[1];
+    for (size_t i = 0; i < v.size(); ++i) {
+      const double beta = load(Element::f32, given.inputs[2].data(), int64_t(i) % c);
+      v[i] = beta + std::sqrt(double(c - 1) / double(c)) * (v[i] - beta);
+    }
+  };
+  EXPECT_BEGINS(said("layernorm_fwd", {{4, 3}, {2, 5}, {3, 9}, {5, 17}, {2, 6}}, 0, unbiased),
+                "one factor? Every value is right but for the part that grows with gamma, which is sqrt((c - "
+                "1)/c) times");
+}
+
+TEST(Laws, NameOneNumberForAll) {
+  EXPECT_BEGINS(said("matmul", kProducts, 0, each([](double x) { return x < 0 ? 7.5 : x; })),
+                "one number for all? Every wrong value is 7.5, whatever belongs there");
+}
+
+/// Some roundings, which stay once they are made, are no term; a few whole numbers that are off by one are not those of other places.
+TEST(Laws, TellRoundingsFromTermsAndPlaces) {
+  const Spoil carried = [](ShapeView, const Given&, std::vector<double>& v) {
+    for (size_t i = v.size() / 2; i < v.size(); ++i) v[i] += i < 3 * v.size() / 4 ? 3e-6 : -3.5e-6;
+  };
+  EXPECT_BEGINS(said("window_sum", {{200, 3}, {90, 3}, {300, 2}, {150, 3}}, 0, carried),
+                "errors that are carried along? ");
+  const Spoil odd_up = [](ShapeView, const Given&, std::vector<double>& v) {
+    for (size_t i = 0; i < v.size(); i += 50) ++v[i];
+  };
+  EXPECT_BEGINS(said("scan", {{400}, {900}, {1500}, {2000}}, 0, odd_up),
+                "one term? Every wrong value is off by 1: ");
+}
+
 TEST(Laws, NameTerms) {
   EXPECT_BEGINS(said("matmul", kProducts, 0, each([](double x) { return x + 1; })),
                 "one term? Every value is off by 1:");
