@@ -141,7 +141,12 @@ class Doctor {
       inaccurate(a_.survey && a_.survey->random_failed > 0
                      ? "The first digits are right. Random inputs fail as well, so a small term may have a "
                        "wrong factor."
-                     : "Random inputs pass, and the first digits are right.");
+                     : std::string("Random inputs pass, and the first digits are right.") +
+                           (has(f.inputs, "denormal") || has(f.inputs, "wide")
+                                ? " A small constant, like an epsilon, may be missing or in another place: "
+                                  "inside a root "
+                                  "in place of outside."
+                                : ""));
   }
 
   /// Infinities and NaN, which other wrong values of the survey say nothing about.
@@ -166,7 +171,10 @@ class Doctor {
 
   /// What the values themselves show.
   void explain_values(const Failure& f) {
-    if (a_.survey && a_.survey->law && a_.survey->law->values) return explain_law();
+    // Values that stop at a limit are one number as well.
+    const bool limited = a_.survey && a_.survey->values.limit != 0 && a_.survey->law &&
+                         a_.survey->law->mistake == "one number for all";
+    if (a_.survey && a_.survey->law && a_.survey->law->values && !limited) return explain_law();
     if (!a_.survey || a_.survey->values.tensor.empty()) {
       if (f.fault == Fault::wrong_value && nearly(f.got, f.expected))
         inaccurate("Its first digits are right.");

@@ -3,13 +3,15 @@
 Every entry: the step, the rung's file, the replacements, and two patterns: of what failing cases have in common, and of the first
 mistake that is named. An empty pattern fits everything.
 
-  planted.py KLAB ROOT FOLDER [--students] [--say] [STEPS...]   --students: those of students.py; --say: prints the first sentences"""
+  planted.py KLAB ROOT FOLDER [--students | --drawn] [--say] [STEPS...]   --students: those of students.py, --drawn: those of drawn.py; --say:
+  prints the first sentences"""
 import json
 import os
 import re
 import subprocess
 import sys
 
+from drawn import DRAWN
 from students import STUDENTS
 
 PLANTED = [
@@ -71,10 +73,10 @@ def with_shared_parts(root, file):
 
 def main():
     klab, root, work = sys.argv[1:4]
-    students, say = "--students" in sys.argv, "--say" in sys.argv
+    students, drawn, say = "--students" in sys.argv, "--drawn" in sys.argv, "--say" in sys.argv
     only = [word for word in sys.argv[4:] if not word.startswith("--")]
     failed = 0
-    for step, rung, replacements, common, mistake in STUDENTS if students else PLANTED:
+    for step, rung, replacements, common, mistake in STUDENTS if students else DRAWN if drawn else PLANTED:
         right = common
         if students:
             common = ""
@@ -83,7 +85,7 @@ def main():
         folder = os.path.join(work, step)
         env = dict(os.environ, KLAB_WORK=folder, NO_COLOR="1", COLUMNS="100")
         begun = subprocess.run([klab, "step", step], env=env, capture_output=True, text=True)
-        file = re.search(r"Started: (\S+)", begun.stdout)
+        file = re.search(r"Started:\s+(\S+)", begun.stdout)
         if not file:
             sys.exit(f"step {step} does not begin: {begun.stdout}{begun.stderr}")
         text = with_shared_parts(root, os.path.join("kernels", rung))
