@@ -57,16 +57,19 @@ Debug& debug_for(const void* p) {
   return *debug;
 }
 
-/// Returns whether a file emulates what CUDA has built in.
+/// Returns whether a file of klab emulates what CUDA has built in.
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
          std::strstr(file, "/cublas") != nullptr || std::strstr(file, "/curand") != nullptr ||
          std::strstr(file, "kernels/common/cuda") != nullptr ||
-         std::strstr(file, "kernels/common/mma.h") != nullptr ||
-         std::strstr(file, "/cccl/") != nullptr;  // libcu++ and CUB of a toolkit
+         std::strstr(file, "kernels/common/mma.h") != nullptr;
 }
 
-SourceLine find_source(const void* return_address) {
+/// Returns whether a file is no part of the program: klab's emulation, or libcu++ and CUB of a toolkit.
+bool is_foreign(const char* file) { return is_emulation(file) || std::strstr(file, "/cccl/") != nullptr; }
+
+/// Returns the innermost inlined frame whose file does not lie where `is_skipped` says.
+SourceLine find_source(const void* return_address, bool (*is_skipped)(const char* file)) {
   const auto address = Dwarf_Addr(return_address) - 1;  // -1: inside the call
   Dwfl_Module* module = debug_for(return_address).at(return_address);
   if (module == nullptr) return {};
@@ -75,10 +78,10 @@ SourceLine find_source(const void* return_address) {
     int number = 0;
     if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) {
       best = {file, number};
-      if (!is_emulation(file)) return best;
+      if (!is_skipped(file)) return best;
     }
   }
-  // The address is in an emulated function: walk outwards through the calls that were inlined here.
+  // The address is in a function that is skipped: walk outwards through the calls that were inlined here.
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
   if (unit == nullptr) return best;
@@ -100,7 +103,7 @@ SourceLine find_source(const void* return_address) {
     const char* name = files ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
     if (name == nullptr) continue;
     best = {name, int(line)};
-    if (!is_emulation(name)) break;
+    if (!is_skipped(name)) break;
   }
   std::free(scopes);
   return best;
@@ -235,7 +238,22 @@ SourceLine source_of(const void* return_address) {
   static auto& known = *new std::map<const void*, SourceLine>;
   const std::lock_guard lock(dwarf_mutex);
   const auto [at, fresh] = known.try_emplace(return_address);
-  if (fresh) at->second = find_source(return_address);
+  if (fresh) at->second = find_source(return_address, is_foreign);
+  return at->second;
+}
+
+LibraryPart library_part_at(const void* return_address) {
+  static auto& known = *new std::map<const void*, LibraryPart>;
+  const std::lock_guard lock(dwarf_mutex);
+  const auto [at, fresh] = known.try_emplace(return_address, LibraryPart::none);
+  if (!fresh) return at->second;
+  const std::string file = find_source(return_address, is_emulation).file;
+  const bool is_cub =
+      file.find("/cccl/cub/") != std::string::npos || file.find("/include/cub/") != std::string::npos;
+  if (is_cub)
+    at->second = file.find("merge") != std::string::npos ? LibraryPart::merge : LibraryPart::cub;
+  else if (file.find("/cccl/") != std::string::npos)
+    at->second = LibraryPart::other;
   return at->second;
 }
 

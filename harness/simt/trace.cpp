@@ -55,6 +55,7 @@ void Trace::deliver(BlockResult& result) {
 void Trace::block_begins() {
   shared_.block_begins(*executor_);
   TraceAgents::block_begins();
+  losses_.clear();
   waited_for_launch_ = block_waited_for_launch_ = false;
   count_.block_begins();
 }

@@ -80,7 +80,7 @@ void TraceAgents::barrier_written(char* p, const void* pc) {
   settle();
 }
 
-bool TraceAgents::agent_may_write(const Cell& c, const char* word, uint16_t site, bool reduces) {
+bool TraceAgents::agent_may_write(Cell& c, const char* word, uint16_t site, bool reduces) {
   if (reduces && c.defined != 0xF && !c.in_flight) {
     Finding f{.kind = Kind::uninitialized,
               .text = "an asynchronous reduction in shared memory that nothing has written"};

@@ -34,7 +34,7 @@ class TraceAgents : public TracePeers {
   bool agent_reads_word(Cell& cell, const char* word, uint16_t agent, uint16_t sync, uint32_t when,
                         uint16_t site, const char* file, int line);
   /// Returns false if the write is wrong, and has been reported.
-  bool agent_may_write(const Cell& cell, const char* word, uint16_t site, bool reduces);
+  bool agent_may_write(Cell& cell, const char* word, uint16_t site, bool reduces);
 };
 
 }  // namespace klab::simt

@@ -8,6 +8,7 @@
 
 #include "harness/simt/layouts.h"
 #include "harness/simt/modules.h"
+#include "harness/simt/program_symbols.h"
 
 namespace klab::simt {
 
@@ -46,6 +47,13 @@ bool TraceCheck::is_only_padding(const char* word, uint8_t missing, uint16_t sit
   return true;
 }
 
+bool TraceCheck::is_moved_by_library(bool is_value, uint8_t how, uint16_t site) const {
+  if (how != kRead || owner_ != &shared_ || !unset_words_exist) return false;
+  const LibraryPart part = library_part_at(place_of(site));
+  return part != LibraryPart::none &&
+         ((part == LibraryPart::merge && !is_value) || is_of_library(executor_->launch->kernel));
+}
+
 bool TraceCheck::is_behind_text(const char* p) const {
   const size_t bytes = std::max(executor_->aggregate.bytes, executor_->access.bytes);
   if (owner_ != &shared_ || (bytes != 1 && bytes <= 4)) return false;
@@ -58,6 +66,32 @@ bool TraceCheck::is_behind_text(const char* p) const {
 
 namespace {
 constexpr const char* kOfVariable = ", which has the value of a variable that was never set";
+}
+
+void TraceCheck::read_unwritten(const Cell& cell, char* word, unsigned first, unsigned last, bool unset,
+                                uint8_t how, uint16_t site, bool shared) {
+  const auto missing = uint8_t(((1u << last) - (1u << first)) & ~unsigned(cell.defined));
+  if (shared) unset = unset && cell.write_interval != 0;  // else fill_unset() has made it so
+  if (shared && is_moved_by_library(unset, how, site)) return fill_unset(word, missing);
+  if (is_only_padding(word, missing, site) || is_behind_text(word + std::countr_zero(unsigned(missing))))
+    return;
+  Finding f{.kind = Kind::uninitialized};
+  if (shared) {
+    const Module* m =
+        shared_.fixed.holds(word) && !shared_.dynamic.holds(word) ? module_at(place_of(site)) : nullptr;
+    std::memset(word + first, 0xFF, last - first);  // hide the contents that an earlier block left
+    f.text = "read of " +
+             (owner_ != &shared_ ? name_in_shared(word + first, site)
+              : m                ? shared_name(*m, shared_.fixed.offset(word + first))
+                                 : std::string("shared memory")) +
+             (unset ? kOfVariable : ", which no thread of the block has written");
+  } else {
+    const Allocation* a = global_at(word);
+    f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
+             (unset && a->home != Home::managed ? kOfVariable : ", which was never written");
+  }
+  place(f, place_of(site));
+  executor_->report(std::move(f));
 }
 
 void TraceCheck::watch(Cell& cell, char* word, unsigned first, unsigned last, uint8_t how, uint16_t site,
@@ -84,25 +118,8 @@ void TraceCheck::watch(Cell& cell, char* word, unsigned first, unsigned last, ui
                         "copied has not waited for it"};
       place(f, place_of(site));
       executor_->report(std::move(f));
-    } else if ((cell.defined & mask) != mask && !is_only_padding(word, uint8_t(mask & ~cell.defined), site) &&
-               !is_behind_text(word + std::countr_zero(unsigned(mask & ~cell.defined)))) {
-      Finding f{.kind = Kind::uninitialized};
-      if (shared) {
-        const Module* m =
-            shared_.fixed.holds(word) && !shared_.dynamic.holds(word) ? module_at(place_of(site)) : nullptr;
-        std::memset(word + first, 0xFF, last - first);  // hide the contents that an earlier block left
-        f.text = "read of " +
-                 (owner_ != &shared_ ? name_in_shared(word + first, site)
-                  : m                ? shared_name(*m, shared_.fixed.offset(word + first))
-                                     : std::string("shared memory")) +
-                 (unset ? kOfVariable : ", which no thread of the block has written");
-      } else {
-        const Allocation* a = global_at(word);
-        f.text = "read of byte " + std::to_string(word + first - a->begin) + " of " + a->name +
-                 (unset && a->home != Home::managed ? kOfVariable : ", which was never written");
-      }
-      place(f, place_of(site));
-      executor_->report(std::move(f));
+    } else if ((cell.defined & mask) != mask && !(shared && is_read_after_loss(cell, word))) {
+      read_unwritten(cell, word, first, last, unset, how, site, shared);
     }
   }
   if ((how & kWrite) && in_flight) {

@@ -38,8 +38,16 @@ class TraceCheck : public TraceFind {
   /// Records that the plain reads of a word by the running thread were hints for the atomic it now makes.
   void were_hints(const Cell& cell, const char* word);
   void hint(uint16_t site);
+  /// Handles a read of bytes of a word of which nothing has written some. `unset`: the word has the value of a variable that was
+  /// never set.
+  void read_unwritten(const Cell& cell, char* word, unsigned first, unsigned last, bool unset, uint8_t how,
+                      uint16_t site, bool shared);
   /// Returns whether bytes of a word that nothing has written are padding of the structure that is read.
   bool is_only_padding(const char* word, uint8_t missing, uint16_t site) const;
+  /// Returns whether a library reads here what it only moves in its shared memory. CUB's merges load the element behind their last one;
+  /// `is_value`: it is a value that a variable of the program may have given. CUB's own kernels exchange whole tiles, of which only
+  /// a part may be set.
+  bool is_moved_by_library(bool is_value, uint8_t how, uint16_t site) const;
   /// Returns whether a byte that nothing has written is read with characters of a text before it: alone, or in a structure.
   bool is_behind_text(const char* p) const;
 

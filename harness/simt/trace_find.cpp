@@ -47,6 +47,7 @@ void TraceFind::launch_begins(Executor& executor, Session& session, Profile* pro
   parameter_bytes_ = launch.parameter_bytes;
   shared_.launch_begins(executor, launch.kernel);
   doubt_.p = nullptr;
+  losses_.clear();
   contained_.undo();
   bad_index_.lane = nullptr;
   unsettled_ = false;
@@ -241,8 +242,8 @@ std::string TraceFind::name_in_shared(const char* p, uint16_t site) const {
   return name + ", of block " + triple(executor_->grid->order[(*cluster_)[o.rank].turn], executor_->grid_dim);
 }
 
-void TraceFind::race(const Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how,
-                     uint16_t site, bool shared) {
+void TraceFind::race(Cell& c, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
+                     bool shared) {
   const uint32_t interval = with_writer ? c.write_interval : c.read_interval;
   const uint16_t other_site = with_writer ? c.write_site : c.read_site;
   uint16_t thread = with_writer ? c.writer : c.reader;
@@ -327,6 +328,10 @@ void TraceFind::race(const Cell& c, bool with_writer, const char* p, unsigned by
     // Two threads that write the same value do no harm. Whether they do is known only after the write.
     if (doubt_.p != nullptr) return;
     doubt_.may_be_flag = of_volatiles;
+    // CUB stores what it discards in one place, from all lanes.
+    const bool discards = shared && bytes == 4 && with_writer && !of_volatiles && other_site == site &&
+                          owner_ == &shared_ && library_part_at(place_of(site)) == LibraryPart::cub;
+    doubt_.until_read = discards ? &c : nullptr;
     doubt_.p = p;
     unsettled_ = true;
     doubt_.bytes = bytes;
@@ -357,8 +362,27 @@ void TraceFind::judge() {
   if (doubt_.p == nullptr) return;
   const bool changed = std::memcmp(doubt_.before, doubt_.p, doubt_.bytes) != 0;
   const bool is_flag = doubt_.may_be_flag && is_one(doubt_.p, doubt_.bytes);
-  doubt_.p = nullptr;
-  if (changed && !is_flag) executor_->add(doubt_.finding);
+  const char* const word = std::exchange(doubt_.p, nullptr);
+  if (!changed || is_flag) return;
+  if (doubt_.until_read == nullptr) {
+    executor_->add(doubt_.finding);
+    return;
+  }
+  Cell& cell = *doubt_.until_read;
+  cell.defined = 0;
+  auto at = std::ranges::find(losses_, word, &Loss::word);
+  if (at == losses_.end()) at = losses_.insert(at, Loss{.word = word});
+  at->interval = cell.write_interval;
+  at->writer = cell.writer;
+  at->finding = std::move(doubt_.finding);
+}
+
+bool TraceFind::is_read_after_loss(const Cell& cell, const char* word) {
+  const auto at = std::ranges::find(losses_, word, &Loss::word);
+  if (at == losses_.end() || at->interval != cell.write_interval || at->writer != cell.writer) return false;
+  executor_->add(at->finding);
+  losses_.erase(at);
+  return true;
 }
 
 }  // namespace klab::simt

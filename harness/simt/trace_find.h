@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness/simt/contain.h"
 #include "harness/simt/finding.h"
@@ -34,8 +35,10 @@ class TraceFind : public TraceOrder {
   void place(Finding& finding, const void* pc) const;
 
   /// Reports an access that nothing orders behind an earlier one.
-  void race(const Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
+  void race(Cell& cell, bool with_writer, const char* p, unsigned bytes, uint8_t how, uint16_t site,
             bool shared);
+  /// Reports two writes of one statement of a library, of which either may be lost, when the word is read.
+  bool is_read_after_loss(const Cell& cell, const char* word);
   [[noreturn]] void misaligned(const void* p, size_t bytes, uint8_t how, const void* pc);
   /// Reports an access outside the kernel's memory. Ends the launch, or returns if the kernel may go on.
   void illegal(const void* p, size_t bytes, uint8_t how, const void* pc);
@@ -68,6 +71,14 @@ class TraceFind : public TraceOrder {
     const Lane* lane = nullptr;  // nullptr: none
     Finding finding;
   } bad_index_;
+  /// Two writes to one word of shared memory whose order is not known, which does no harm until the word is read.
+  struct Loss {
+    const char* word = nullptr;
+    uint32_t interval = 0;  // of the second write
+    uint16_t writer = 0;
+    Finding finding;
+  };
+  std::vector<Loss> losses_;
   bool unsettled_ = false;  // one of these two is pending, or a doubt
 
  private:
@@ -82,7 +93,8 @@ class TraceFind : public TraceOrder {
     const char* p = nullptr;
     unsigned bytes = 0;
     char before[16] = {};
-    bool may_be_flag = false;  // a word that becomes 1 is a flag, which needs no order
+    bool may_be_flag = false;    // a word that becomes 1 is a flag, which needs no order
+    Cell* until_read = nullptr;  // reported only if the word is read
     Finding finding;
   } doubt_;
 };

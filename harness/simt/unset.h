@@ -23,6 +23,12 @@ inline bool is_unset(const char* word) {
   return (value | kQuietBit) == kComputedWord && unset_words_exist;
 }
 
+/// Writes it to those bytes of the aligned word whose bits are set in `bytes`.
+inline void fill_unset(char* word, unsigned bytes) {
+  for (unsigned b = 0; b < 4; ++b)
+    if ((bytes >> b & 1U) != 0) std::memcpy(word + b, reinterpret_cast<const char*>(&kUnsetWord) + b, 1);
+}
+
 /// Returns whether the aligned word holds it, shifted by one to three bytes: arrays of bytes are also copied to places of another
 /// alignment.
 inline bool is_unset_shifted(const char* word) {

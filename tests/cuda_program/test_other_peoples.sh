@@ -30,7 +30,7 @@ printf '%s\n' "${files[@]}" | xargs -P 2 -I{} bash -c 'one "$1"' _ {}
 
 for file in "${files[@]}"; do
   name=$(basename "$file" .cu)
-  grep -q thrust "$file" && [[ $thrust -eq 0 ]] && continue
+  grep -q -e thrust -e "<cub/" "$file" && [[ $thrust -eq 0 ]] && continue
   code=$(cat "$tmp/$name.code")
   [[ $code != none ]] || { head -n 8 "$tmp/$name.compiled"; fail "$name does not compile"; continue; }
   wanted=$(head -n 1 "$file")
