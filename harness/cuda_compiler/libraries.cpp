@@ -63,7 +63,7 @@ constexpr const char* kLauncher =
     "#endif\n";
 
 /// Sets whether NV_IF_TARGET chooses code for compute capability 9.0. A kernel of CUB's transforms that copies in bulk is empty without
-/// it; with it the copies are rejected.
+/// it.
 std::string provides_sm_90(bool yes) {
   const std::string macro = "_NV_TARGET_BOOL___NV_PROVIDES_SM_90";
   return "#undef " + macro + "\n#define " + macro + (yes ? " 1\n" : " 0\n");

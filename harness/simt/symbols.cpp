@@ -60,8 +60,8 @@ Debug& debug_for(const void* p) {
 /// Returns whether a file of klab emulates what CUDA has built in.
 bool is_emulation(const char* file) {
   return std::strstr(file, "harness/simt/") != nullptr || std::strstr(file, "klab_cuda/") != nullptr ||
-         std::strstr(file, "/cublas") != nullptr || std::strstr(file, "/curand") != nullptr ||
-         std::strstr(file, "kernels/common/cuda") != nullptr ||
+         std::strstr(file, "klab_libraries/") != nullptr || std::strstr(file, "/cublas") != nullptr ||
+         std::strstr(file, "/curand") != nullptr || std::strstr(file, "kernels/common/cuda") != nullptr ||
          std::strstr(file, "kernels/common/mma.h") != nullptr;
 }
 

@@ -1,9 +1,10 @@
-// The part of cuda::ptx that CUB uses: the special registers. Bulk copies are not supported.
+// The part of cuda::ptx that CUB uses: the special registers, and what its transforms copy in bulk with.
 #pragma once
 #define KLAB_LIBRARIES_REGISTERS
 
 #include <cuda/std/cstdint>
 
+#include <klab_cuda/barriers.h>
 #include <klab_cuda/program.h>
 #include <klab_cuda/ptx.h>
 
@@ -34,17 +35,29 @@ KLAB_CUDA_REGISTER(nctaid_y, gridDim.y)
 KLAB_CUDA_REGISTER(nctaid_z, gridDim.z)
 #undef KLAB_CUDA_REGISTER
 #endif
-#define KLAB_CUDA_NOT_KNOWN(name)                                            \
-  template <class... T>                                                      \
-  KLAB_SIMT_INLINE bool name(T...) {                                         \
-    klab::program::not_known_ptx(#name, __builtin_FILE(), __builtin_LINE()); \
-    return true;                                                             \
-  }
-KLAB_CUDA_NOT_KNOWN(mbarrier_init)
-KLAB_CUDA_NOT_KNOWN(mbarrier_arrive_expect_tx)
-KLAB_CUDA_NOT_KNOWN(mbarrier_try_wait_parity)
-KLAB_CUDA_NOT_KNOWN(fence_proxy_async)
-KLAB_CUDA_NOT_KNOWN(cp_async_bulk)
-#undef KLAB_CUDA_NOT_KNOWN
+// Barriers and bulk copies of CUB's transforms, with the toolkit's tags for semantics, scopes and spaces.
+#ifndef KLAB_CUDA_PTX
+KLAB_SIMT_INLINE void mbarrier_init(uint64_t* barrier, uint32_t count, KLAB_SIMT_HERE) {
+  klab::simt::mbarrier_init(barrier, count, file, line);
+}
+KLAB_SIMT_INLINE bool mbarrier_try_wait_parity(uint64_t* barrier, uint32_t phase, KLAB_SIMT_HERE) {
+  return klab::simt::mbarrier_wait_parity(barrier, phase, file, line);
+}
+template <class Space>
+KLAB_SIMT_INLINE void fence_proxy_async(Space) {
+  klab::simt::fence_proxy();
+}
+#endif
+template <class Order, class Scope, class Space>
+KLAB_SIMT_INLINE uint64_t mbarrier_arrive_expect_tx(Order, Scope, Space, uint64_t* barrier, uint32_t bytes,
+                                                    KLAB_SIMT_HERE) {
+  return klab::simt::mbarrier_arrive(barrier, 1, klab::simt::Arrival::expect, bytes, file, line,
+                                     klab::simt::Passes::to_block);
+}
+template <class To, class From>
+KLAB_SIMT_INLINE void cp_async_bulk(To, From, void* to, const void* from, uint32_t bytes, uint64_t* barrier,
+                                    KLAB_SIMT_HERE) {
+  klab::simt::bulk_load(to, from, bytes, barrier, file, line);
+}
 }  // namespace ptx
 }  // namespace cuda
