@@ -7,26 +7,71 @@
 
 #include "harness/simt/language.h"
 
+namespace klab::simt {
+/// Converts an integer to a double that rounds to half and bfloat16 as the integer does: bits that do not fit set the last one.
+template <class Integer>
+KLAB_SIMT_INLINE constexpr double double_to_odd(Integer x) {
+  if (sizeof(Integer) < 8) return double(x);
+  const bool negative = x < 0;
+  unsigned long long size = negative ? 0 - (unsigned long long)(x) : (unsigned long long)(x);
+  if (size >> 53 != 0) size = (size >> 11 << 11) | ((size & 0x7FF) != 0 ? 1ULL << 11 : 0);
+  return negative ? -double(size) : double(size);
+}
+/// Converts the value of a half that is whole. NaN becomes 0, infinities saturate.
+KLAB_SIMT_INLINE constexpr int int_from_half(float x) {
+  return x != x ? 0 : x > 65504 ? 0x7FFFFFFF : x < -65504 ? -0x7FFFFFFF - 1 : int(x);
+}
+}  // namespace klab::simt
+
 struct __half {
   uint16_t bits;
   __half() = default;
-  KLAB_SIMT_INLINE __half(float x) : bits(klab::simt::half_from_float(x)) {}             // NOLINT: as in CUDA
-  KLAB_SIMT_INLINE __half(double x) : bits(klab::simt::half_from_double(x)) {}           // NOLINT
-  KLAB_SIMT_INLINE __half(int x) : bits(klab::simt::half_from_double(x)) {}              // NOLINT
+  KLAB_SIMT_INLINE __half(float x) : bits(klab::simt::half_from_float(x)) {}    // NOLINT: as in CUDA
+  KLAB_SIMT_INLINE __half(double x) : bits(klab::simt::half_from_double(x)) {}  // NOLINT
+#define KLAB_SIMT_FROM(T)      \
+  KLAB_SIMT_INLINE __half(T x) \
+      : bits(klab::simt::half_from_double(klab::simt::double_to_odd(x))) {} /* NOLINT */
+  KLAB_SIMT_FROM(short)
+  KLAB_SIMT_FROM(unsigned short)
+  KLAB_SIMT_FROM(int)
+  KLAB_SIMT_FROM(unsigned)
+  KLAB_SIMT_FROM(long)
+  KLAB_SIMT_FROM(unsigned long)
+  KLAB_SIMT_FROM(long long)
+  KLAB_SIMT_FROM(unsigned long long)
+#undef KLAB_SIMT_FROM
   KLAB_SIMT_INLINE operator float() const { return klab::simt::float_from_half(bits); }  // NOLINT
   KLAB_SIMT_INLINE __half& operator+=(__half o) { return *this = __half(float(*this) + float(o)); }
   KLAB_SIMT_INLINE __half& operator-=(__half o) { return *this = __half(float(*this) - float(o)); }
   KLAB_SIMT_INLINE __half& operator*=(__half o) { return *this = __half(float(*this) * float(o)); }
+  KLAB_SIMT_INLINE __half& operator/=(__half o) { return *this = __half(float(*this) / float(o)); }
 };
 struct __nv_bfloat16 {
   uint16_t bits;
   __nv_bfloat16() = default;
-  KLAB_SIMT_INLINE __nv_bfloat16(float x) : bits(klab::simt::bfloat16_from_float(x)) {}      // NOLINT
-  KLAB_SIMT_INLINE __nv_bfloat16(double x) : bits(klab::simt::bfloat16_from_double(x)) {}    // NOLINT
-  KLAB_SIMT_INLINE __nv_bfloat16(int x) : bits(klab::simt::bfloat16_from_double(x)) {}       // NOLINT
+  KLAB_SIMT_INLINE __nv_bfloat16(float x) : bits(klab::simt::bfloat16_from_float(x)) {}    // NOLINT
+  KLAB_SIMT_INLINE __nv_bfloat16(double x) : bits(klab::simt::bfloat16_from_double(x)) {}  // NOLINT
+#define KLAB_SIMT_FROM(T)             \
+  KLAB_SIMT_INLINE __nv_bfloat16(T x) \
+      : bits(klab::simt::bfloat16_from_double(klab::simt::double_to_odd(x))) {} /* NOLINT */
+  KLAB_SIMT_FROM(short)
+  KLAB_SIMT_FROM(unsigned short)
+  KLAB_SIMT_FROM(int)
+  KLAB_SIMT_FROM(unsigned)
+  KLAB_SIMT_FROM(long)
+  KLAB_SIMT_FROM(unsigned long)
+  KLAB_SIMT_FROM(long long)
+  KLAB_SIMT_FROM(unsigned long long)
+#undef KLAB_SIMT_FROM
   KLAB_SIMT_INLINE operator float() const { return klab::simt::float_from_bfloat16(bits); }  // NOLINT
   KLAB_SIMT_INLINE __nv_bfloat16& operator+=(__nv_bfloat16 o) {
     return *this = __nv_bfloat16(float(*this) + float(o));
+  }
+  KLAB_SIMT_INLINE __nv_bfloat16& operator-=(__nv_bfloat16 o) {
+    return *this = __nv_bfloat16(float(*this) - float(o));
+  }
+  KLAB_SIMT_INLINE __nv_bfloat16& operator/=(__nv_bfloat16 o) {
+    return *this = __nv_bfloat16(float(*this) / float(o));
   }
   KLAB_SIMT_INLINE __nv_bfloat16& operator*=(__nv_bfloat16 o) {
     return *this = __nv_bfloat16(float(*this) * float(o));
@@ -77,9 +122,9 @@ KLAB_SIMT_INLINE __half __double2half(double x) { return __half(x); }
 KLAB_SIMT_INLINE float __half2float(__half h) { return float(h); }
 KLAB_SIMT_INLINE __half __int2half_rn(int x) { return __half(x); }
 KLAB_SIMT_INLINE __half __uint2half_rn(unsigned x) { return __half(double(x)); }
-KLAB_SIMT_INLINE int __half2int_rn(__half h) { return int(__builtin_rintf(float(h))); }
-KLAB_SIMT_INLINE int __half2int_rz(__half h) { return int(float(h)); }
-KLAB_SIMT_INLINE int __half2int_rd(__half h) { return int(__builtin_floorf(float(h))); }
+KLAB_SIMT_INLINE int __half2int_rn(__half h) { return klab::simt::int_from_half(__builtin_rintf(float(h))); }
+KLAB_SIMT_INLINE int __half2int_rz(__half h) { return klab::simt::int_from_half(float(h)); }
+KLAB_SIMT_INLINE int __half2int_rd(__half h) { return klab::simt::int_from_half(__builtin_floorf(float(h))); }
 KLAB_SIMT_INLINE __half2 __floats2half2_rn(float a, float b) { return {__half(a), __half(b)}; }
 KLAB_SIMT_INLINE __half2 __float22half2_rn(float2 v) { return {__half(v.x), __half(v.y)}; }
 KLAB_SIMT_INLINE __half2 __float2half2_rn(float a) { return {__half(a), __half(a)}; }
@@ -142,7 +187,8 @@ KLAB_SIMT_INLINE __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfl
   KLAB_SIMT_INLINE H __hmin(H a, H b) { return H(__builtin_fminf(float(a), float(b))); }                   \
   KLAB_SIMT_INLINE bool __hisnan(H a) { return float(a) != float(a); }                                     \
   KLAB_SIMT_INLINE bool __heq(H a, H b) { return float(a) == float(b); }                                   \
-  KLAB_SIMT_INLINE bool __hne(H a, H b) { return float(a) != float(b); }                                   \
+  /* False if one is NaN. */                                                                               \
+  KLAB_SIMT_INLINE bool __hne(H a, H b) { return float(a) < float(b) || float(a) > float(b); }             \
   KLAB_SIMT_INLINE bool __hlt(H a, H b) { return float(a) < float(b); }                                    \
   KLAB_SIMT_INLINE bool __hle(H a, H b) { return float(a) <= float(b); }                                   \
   KLAB_SIMT_INLINE bool __hgt(H a, H b) { return float(a) > float(b); }                                    \
