@@ -166,7 +166,6 @@ KLAB_SIMT_INLINE double rhypot(double a, double b) { return 1.0 / hypot(a, b); }
 KLAB_SIMT_INLINE float rhypotf(float a, float b) { return float(1.0 / hypot(double(a), double(b))); }
 KLAB_SIMT_INLINE double normcdf(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
 KLAB_SIMT_INLINE float normcdff(float x) { return float(normcdf(double(x))); }
-KLAB_SIMT_INLINE double erfcx(double x) { return exp(x * x) * erfc(x); }
 KLAB_SIMT_INLINE float saturate(float x) { return __saturatef(x); }
 KLAB_SIMT_INLINE float rsqrt(float x) { return rsqrtf(x); }
 
@@ -188,15 +187,25 @@ KLAB_SIMT_INLINE unsigned atomicDec(unsigned* p, unsigned limit) {
   }
 KLAB_CUDA_SCOPED(atomicAdd, _system)
 KLAB_CUDA_SCOPED(atomicAdd, _block)
+KLAB_CUDA_SCOPED(atomicSub, _system)
+KLAB_CUDA_SCOPED(atomicSub, _block)
 KLAB_CUDA_SCOPED(atomicMax, _system)
+KLAB_CUDA_SCOPED(atomicMax, _block)
 KLAB_CUDA_SCOPED(atomicMin, _system)
+KLAB_CUDA_SCOPED(atomicMin, _block)
 KLAB_CUDA_SCOPED(atomicExch, _system)
 KLAB_CUDA_SCOPED(atomicExch, _block)
 KLAB_CUDA_SCOPED(atomicAnd, _system)
+KLAB_CUDA_SCOPED(atomicAnd, _block)
 KLAB_CUDA_SCOPED(atomicOr, _system)
+KLAB_CUDA_SCOPED(atomicOr, _block)
 KLAB_CUDA_SCOPED(atomicXor, _system)
+KLAB_CUDA_SCOPED(atomicXor, _block)
 KLAB_CUDA_SCOPED(atomicCAS, _system)
+KLAB_CUDA_SCOPED(atomicCAS, _block)
 #undef KLAB_CUDA_SCOPED
+KLAB_SIMT_INLINE unsigned atomicInc_block(unsigned* p, unsigned v) { return atomicInc(p, v); }
+KLAB_SIMT_INLINE unsigned atomicDec_block(unsigned* p, unsigned v) { return atomicDec(p, v); }
 KLAB_SIMT_INLINE unsigned atomicInc_system(unsigned* p, unsigned v) { return atomicInc(p, v); }
 KLAB_SIMT_INLINE unsigned atomicDec_system(unsigned* p, unsigned v) { return atomicDec(p, v); }
 // Overloads that accept literals of another type, as in CUDA.
@@ -223,6 +232,7 @@ unsigned klab_is_shared(const void* p);
 KLAB_SIMT_INLINE unsigned __isGlobal(const void* p) { return klab_is_global(p); }
 KLAB_SIMT_INLINE unsigned __isShared(const void* p) { return klab_is_shared(p); }
 KLAB_SIMT_INLINE unsigned __isLocal(const void* p) { return !klab_is_global(p) && !klab_is_shared(p); }
+KLAB_SIMT_INLINE unsigned __isCtaShared(const void* p) { return klab_is_shared(p); }
 KLAB_SIMT_INLINE void __brkpt() { __trap(); }
 KLAB_SIMT_INLINE void __prof_trigger(int) {}
 template <class... T>
@@ -231,3 +241,4 @@ template <class T>
 KLAB_SIMT_INLINE void __stwb(T* p, T x) {
   *p = x;
 }
+#include <klab_cuda/math_api.h>

@@ -37,8 +37,31 @@ KLAB_SIMT_INLINE void __cluster_barrier_wait(KLAB_SIMT_HERE) { klab::simt::clust
 /// Programmatic dependent launch.
 KLAB_SIMT_INLINE void cudaGridDependencySynchronize() { klab::simt::wait_for_launch_before(); }
 KLAB_SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
+KLAB_SIMT_INLINE void __barrier_sync(unsigned id, KLAB_SIMT_HERE) {
+  klab::simt::named_barrier(id, 0, true, file, line);
+}
+KLAB_SIMT_INLINE void __barrier_sync_count(unsigned id, unsigned threads, KLAB_SIMT_HERE) {
+  klab::simt::named_barrier(id, threads, true, file, line);
+}
+#define KLAB_CLUSTER_DIMENSIONS(name, of) \
+  KLAB_SIMT_INLINE dim3 name() { return dim3(klab::simt::of(0), klab::simt::of(1), klab::simt::of(2)); }
+KLAB_CLUSTER_DIMENSIONS(__clusterDim, cluster_size)
+KLAB_CLUSTER_DIMENSIONS(__clusterRelativeBlockIdx, block_in_cluster)
+KLAB_CLUSTER_DIMENSIONS(__clusterIdx, cluster_of_grid)
+KLAB_CLUSTER_DIMENSIONS(__clusterGridDimInClusters, clusters_of_grid)
+#undef KLAB_CLUSTER_DIMENSIONS
+KLAB_SIMT_INLINE unsigned __clusterDimIsSpecified() { return klab::simt::is_in_cluster(); }
 KLAB_SIMT_INLINE size_t __cvta_generic_to_global(const void* p) { return size_t(p); }
 KLAB_SIMT_INLINE void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
+#define KLAB_SAME_ADDRESS(space)                                                         \
+  KLAB_SIMT_INLINE size_t __cvta_generic_to_##space(const void* p) { return size_t(p); } \
+  KLAB_SIMT_INLINE void* __cvta_##space##_to_generic(size_t address) {                   \
+    return reinterpret_cast<void*>(address);                                             \
+  }
+KLAB_SAME_ADDRESS(constant)
+KLAB_SAME_ADDRESS(local)
+KLAB_SAME_ADDRESS(grid_constant)
+#undef KLAB_SAME_ADDRESS
 
 namespace klab::program {
 
