@@ -256,6 +256,41 @@ cudaError_t cudaFreeArray(cudaArray_t array) {
     delete array;
   });
 }
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const cudaChannelFormatDesc* desc,
+                                     cudaExtent extent, unsigned levels, unsigned flags) {
+  return api([&] {
+    require(array != nullptr && desc != nullptr && extent.width > 0 && levels > 0);
+    const bool is_layered = (flags & (cudaArrayLayered | cudaArrayCubemap)) != 0;
+    auto made = std::make_unique<cudaMipmappedArray>();
+    for (unsigned k = 0; k < levels; ++k) {
+      cudaArray_t level = nullptr;
+      const cudaError_t error = cudaMalloc3DArray(&level, desc, extent, flags);
+      require(error == cudaSuccess, error);
+      made->levels.push_back(level);
+      if (extent.width <= 1 && extent.height <= 1 && (is_layered || extent.depth <= 1)) break;
+      const auto half = [](size_t n) { return n > 1 ? n / 2 : n; };
+      extent = {half(extent.width), half(extent.height), is_layered ? extent.depth : half(extent.depth)};
+    }
+    *array = made.release();
+  });
+}
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level, cudaMipmappedArray_const_t array,
+                                       unsigned number) {
+  return api([&] {
+    require(level != nullptr && array != nullptr && number < array->levels.size());
+    *level = array->levels[number];
+  });
+}
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array) {
+  return api([&] {
+    if (array == nullptr) return;
+    for (cudaArray_t level : array->levels) {
+      release(level->data, false);
+      delete level;
+    }
+    delete array;
+  });
+}
 cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsigned* flags,
                              cudaArray_t array) {
   return api([&] {

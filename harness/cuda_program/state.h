@@ -167,3 +167,7 @@ struct cudaArray {
   size_t layers() const { return depth == 0 ? 1 : depth; }
   size_t row_bytes() const { return width * texel(); }
 };
+/// An array, and smaller and smaller ones of the same picture.
+struct cudaMipmappedArray {
+  std::vector<cudaArray_t> levels;
+};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "harness/cuda_program/state.h"
 #include "harness/simt/executor.h"
@@ -17,12 +18,27 @@ struct Texture {
   cudaChannelFormatDesc format;
   const char* data;
   size_t width, height, depth, pitch, layer;
+  std::vector<Texture> smaller = {};  // levels of a mipmap behind the first
   size_t texel() const { return size_t(format.x + format.y + format.z + format.w) / 8; }
 };
 
 Texture texture_of(const cudaResourceDesc& r, const cudaTextureDesc& how) {
   Texture t{
       .how = how, .format = {}, .data = nullptr, .width = 1, .height = 1, .depth = 1, .pitch = 0, .layer = 0};
+  if (r.resType == cudaResourceTypeMipmappedArray) {
+    const cudaMipmappedArray* m = r.res.mipmap.mipmap;
+    require(m != nullptr && !m->levels.empty(), cudaErrorInvalidResourceHandle);
+    for (const cudaArray_t level : m->levels) {
+      cudaResourceDesc one = {};
+      one.resType = cudaResourceTypeArray;
+      one.res.array.array = level;
+      if (level == m->levels.front())
+        t = texture_of(one, how);
+      else
+        t.smaller.push_back(texture_of(one, how));
+    }
+    return t;
+  }
   if (r.resType == cudaResourceTypeArray) {
     const cudaArray* a = r.res.array.array;
     require(a != nullptr, cudaErrorInvalidResourceHandle);
@@ -128,12 +144,16 @@ float scaled(float x, int64_t n, cudaTextureAddressMode& mode, bool normalized) 
   return x * float(n);
 }
 
-Channels fetched(const Texture& t, int dimensions, float x, float y, float z, int layer, const void* pc) {
+/// `of_cube`: coordinates lie within a face.
+Channels fetched(const Texture& t, int dimensions, float x, float y, float z, int layer, const void* pc,
+                 bool of_cube = false) {
   const bool as_float =
       t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
   const bool linear = t.how.filterMode == cudaFilterModeLinear && as_float;
   cudaTextureAddressMode mode[3] = {t.how.addressMode[0], t.how.addressMode[1], t.how.addressMode[2]};
-  const bool normalized = t.how.normalizedCoords != 0;
+  if (of_cube) std::fill(mode, mode + 3, cudaAddressModeClamp);
+  const bool normalized = of_cube || t.how.normalizedCoords != 0;
+  layer = std::clamp(layer, 0, int(t.depth) - 1);
   const auto w = int64_t(t.width), h = int64_t(t.height), d = int64_t(t.depth);
   const Place px = place_of(scaled(x, w, mode[0], normalized), linear, w, mode[0]);
   Place py{0, 0, 0}, pz{layer, layer, 0};
@@ -152,10 +172,58 @@ Channels fetched(const Texture& t, int dimensions, float x, float y, float z, in
           __builtin_bit_cast(uint32_t, sum[2]), __builtin_bit_cast(uint32_t, sum[3])};
 }
 
+/// Calls `fetch` for the level of a mipmap, or for the two around it.
+template <class Fetch>
+Channels at_level(const Texture& t, float level, Fetch fetch) {
+  const auto last = float(t.smaller.size());
+  level = std::clamp(level + t.how.mipmapLevelBias, t.how.minMipmapLevelClamp,
+                     std::max(t.how.minMipmapLevelClamp, t.how.maxMipmapLevelClamp));
+  level = std::clamp(level, 0.0f, last);
+  const auto texture = [&](float k) -> const Texture& { return k < 1 ? t : t.smaller[size_t(k) - 1]; };
+  const bool is_float =
+      t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
+  const float low = std::floor(level), weight = std::round((level - low) * 256) / 256;
+  if (t.how.mipmapFilterMode == cudaFilterModePoint || !is_float)
+    return fetch(texture(std::floor(level + 0.5f)));
+  Channels a = fetch(texture(low));
+  if (weight == 0) return a;
+  const Channels b = fetch(texture(low + 1));
+  for (size_t k = 0; k < 4; ++k)
+    a[k] = __builtin_bit_cast(
+        uint32_t, (1 - weight) * __builtin_bit_cast(float, a[k]) + weight * __builtin_bit_cast(float, b[k]));
+  return a;
+}
+
+/// Finds the face of a cube that a direction meets, and where, from 0 to 1 (CUDA C++ Programming Guide, "Cubemap Textures").
+struct Face {
+  int number;
+  float x, y;
+};
+Face face_of(float x, float y, float z) {
+  const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
+  Face f{};
+  float s = 0, t = 0, m = 0;
+  if (ax >= ay && ax >= az)
+    f.number = x < 0 ? 1 : 0, m = ax, s = x < 0 ? z : -z, t = -y;
+  else if (ay >= az)
+    f.number = y < 0 ? 3 : 2, m = ay, s = x, t = y < 0 ? -z : z;
+  else
+    f.number = z < 0 ? 5 : 4, m = az, s = z < 0 ? -x : x, t = -y;
+  if (m == 0) m = 1;
+  f.x = (s / m + 1) / 2;
+  f.y = (t / m + 1) / 2;
+  return f;
+}
+
 /// Ends the launch at that place.
 [[noreturn]] void outside(const std::string& text, const void* pc) {
   const simt::SourceLine at = simt::source_of(pc);
   simt::running->abandon({.kind = simt::Kind::out_of_bounds, .file = at.file, .line = at.line, .text = text});
+}
+
+const Texture& texture_at(cudaTextureObject_t texture, const void* pc) {
+  if (texture == 0) outside("a fetch from no texture", pc);
+  return *reinterpret_cast<const Texture*>(texture);
 }
 
 }  // namespace
@@ -201,8 +269,7 @@ cudaError_t klab_cuda_bind_texture(textureReference* reference, const cudaResour
 void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
                      int index, int layer, void* channels, const void*) {
   const void* pc = __builtin_return_address(0);
-  if (texture == 0) outside("a fetch from no texture", pc);
-  const Texture& t = *reinterpret_cast<const Texture*>(texture);
+  const Texture& t = texture_at(texture, pc);
   const bool as_float =
       t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
   Channels c{};
@@ -212,16 +279,68 @@ void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index,
     c = read(t, index, 0, 0, pc, as_float);
   std::memcpy(channels, c.data(), sizeof c);
 }
-void* klab_cuda_surface(cudaSurfaceObject_t surface, int x, int y, int z, unsigned bytes, bool write) {
+void klab_cuda_fetch_level(cudaTextureObject_t texture, int dimensions, float x, float y, float z, int layer,
+                           float level, void* channels) {
+  const void* pc = __builtin_return_address(0);
+  const Channels c = at_level(texture_at(texture, pc), level,
+                              [&](const Texture& t) { return fetched(t, dimensions, x, y, z, layer, pc); });
+  std::memcpy(channels, c.data(), sizeof c);
+}
+void klab_cuda_fetch_cube(cudaTextureObject_t texture, float x, float y, float z, int layer, float level,
+                          void* channels) {
+  const void* pc = __builtin_return_address(0);
+  const Face f = face_of(x, y, z);
+  const Channels c = at_level(texture_at(texture, pc), level, [&](const Texture& t) {
+    return fetched(t, 2, f.x, f.y, 0, layer * 6 + f.number, pc, true);
+  });
+  std::memcpy(channels, c.data(), sizeof c);
+}
+void klab_cuda_gather(cudaTextureObject_t texture, float x, float y, int channel, void* channels) {
+  const void* pc = __builtin_return_address(0);
+  const Texture& t = texture_at(texture, pc);
+  const bool as_float =
+      t.how.readMode == cudaReadModeNormalizedFloat || t.format.f == cudaChannelFormatKindFloat;
+  cudaTextureAddressMode mode[2] = {t.how.addressMode[0], t.how.addressMode[1]};
+  const auto w = int64_t(t.width), h = int64_t(t.height);
+  const Place px = place_of(scaled(x, w, mode[0], t.how.normalizedCoords != 0), true, w, mode[0]);
+  const Place py = place_of(scaled(y, h, mode[1], t.how.normalizedCoords != 0), true, h, mode[1]);
+  const auto one = [&](int64_t column, int64_t row) {
+    return read(t, column, row, 0, pc, as_float)[size_t(std::clamp(channel, 0, 3))];
+  };
+  const Channels c = {one(px.low, py.high), one(px.high, py.high), one(px.high, py.low), one(px.low, py.low)};
+  std::memcpy(channels, c.data(), sizeof c);
+}
+float klab_cuda_texture_level(cudaTextureObject_t texture, const float* dx, const float* dy, int dimensions) {
+  const Texture& t = texture_at(texture, __builtin_return_address(0));
+  const std::array<size_t, 3> sizes = {t.width, t.height, t.depth};
+  double across = 0, down = 0;  // texels between this pixel and its neighbors
+  for (int k = 0; k < dimensions; ++k) {
+    const double scale = t.how.normalizedCoords != 0 ? double(sizes[size_t(k)]) : 1.0;
+    across += dx[k] * scale * dx[k] * scale;
+    down += dy[k] * scale * dy[k] * scale;
+  }
+  const double most = std::sqrt(std::max(across, down));
+  return most > 0 ? float(std::log2(most)) : 0.0f;
+}
+void* klab_cuda_surface(cudaSurfaceObject_t surface, int x, int y, int z, unsigned bytes, bool write,
+                        int mode) {
   const void* pc = __builtin_return_address(0);
   if (surface == 0) outside(std::string(write ? "a write to" : "a read from") + " no surface", pc);
   const Texture& t = *reinterpret_cast<const Texture*>(surface);
+  if (mode == cudaBoundaryModeClamp) {
+    x = std::clamp(x, 0, int(t.width * t.texel() - bytes));
+    y = std::clamp(y, 0, int(t.height) - 1);
+    z = std::clamp(z, 0, int(t.depth) - 1);
+  }
   if (x < 0 || y < 0 || z < 0 || size_t(x) + bytes > t.width * t.texel() || size_t(y) >= t.height ||
-      size_t(z) >= t.depth)
+      size_t(z) >= t.depth) {
+    if (mode == cudaBoundaryModeZero) return nullptr;
     outside(std::string("a surface ") + (write ? "write" : "read") + " at byte " + std::to_string(x) +
-                " of row " + std::to_string(y) + ", outside of " + std::to_string(t.width) + " x " +
-                std::to_string(t.height),
+                " of row " + std::to_string(y) + (t.depth > 1 ? " of layer " + std::to_string(z) : "") +
+                ", outside of " + std::to_string(t.width) + " x " + std::to_string(t.height) +
+                (t.depth > 1 ? " x " + std::to_string(t.depth) : ""),
             pc);
+  }
   return const_cast<char*>(t.data) + size_t(z) * t.layer + size_t(y) * t.pitch + size_t(x);
 }
 }

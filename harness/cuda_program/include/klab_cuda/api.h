@@ -98,6 +98,10 @@ cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* des
 cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, cudaExtent extent,
                               unsigned flags);
 cudaError_t cudaFreeArray(cudaArray_t array);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const cudaChannelFormatDesc* desc,
+                                     cudaExtent extent, unsigned levels, unsigned flags);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level, cudaMipmappedArray_const_t array, unsigned number);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array);
 cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, unsigned* flags,
                              cudaArray_t array);
 cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
@@ -254,6 +258,10 @@ inline cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDe
 inline cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc,
                                      cudaExtent extent) {
   return cudaMalloc3DArray(array, desc, extent, 0);
+}
+inline cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const cudaChannelFormatDesc* desc,
+                                            cudaExtent extent, unsigned levels) {
+  return cudaMallocMipmappedArray(array, desc, extent, levels, 0);
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
                                         unsigned long long flags = 0) {

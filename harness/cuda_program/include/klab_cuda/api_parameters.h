@@ -62,6 +62,9 @@ struct cudaResourceDesc {
       cudaArray_t array;
     } array;
     struct {
+      cudaMipmappedArray_t mipmap;
+    } mipmap;
+    struct {
       void* devPtr;
       struct cudaChannelFormatDesc desc;
       size_t sizeInBytes;

@@ -12,7 +12,19 @@ extern "C" {
 /// linear memory.
 void klab_cuda_fetch(cudaTextureObject_t texture, int dimensions, bool by_index, float x, float y, float z,
                      int index, int layer, void* channels, const void* return_address);
-void* klab_cuda_surface(cudaSurfaceObject_t surface, int x_bytes, int y, int z, unsigned bytes, bool write);
+/// The same at a level of a mipmap.
+void klab_cuda_fetch_level(cudaTextureObject_t texture, int dimensions, float x, float y, float z, int layer,
+                           float level, void* channels);
+/// Fetches from a cube, in the direction x, y, z.
+void klab_cuda_fetch_cube(cudaTextureObject_t texture, float x, float y, float z, int layer, float level,
+                          void* channels);
+/// Fetches one channel of the four texels around a place.
+void klab_cuda_gather(cudaTextureObject_t texture, float x, float y, int channel, void* channels);
+/// Returns the level at which neighboring fetches, `dx` and `dy` away, are a texel apart.
+float klab_cuda_texture_level(cudaTextureObject_t texture, const float* dx, const float* dy, int dimensions);
+/// Returns the address of an element; nullptr if it lies outside and reads as zero.
+void* klab_cuda_surface(cudaSurfaceObject_t surface, int x_bytes, int y, int z, unsigned bytes, bool write,
+                        int mode);
 }
 
 namespace klab::program {
@@ -69,45 +81,16 @@ template <class T>
 KLAB_SIMT_INLINE T tex1DLayered(cudaTextureObject_t t, float x, int layer) {
   return klab::program::fetch<T>(t, 1, false, x, 0, 0, 0, layer);
 }
-template <class T>
-KLAB_SIMT_INLINE T tex2DLod(cudaTextureObject_t t, float x, float y, float) {
-  return klab::program::fetch<T>(t, 2, false, x, y, 0, 0);
-}
-template <class T>
-KLAB_SIMT_INLINE void tex1Dfetch(T* out, cudaTextureObject_t t, int x) {
-  *out = tex1Dfetch<T>(t, x);
-}
-template <class T>
-KLAB_SIMT_INLINE void tex2D(T* out, cudaTextureObject_t t, float x, float y) {
-  *out = tex2D<T>(t, x, y);
-}
-
-template <class T>
-KLAB_SIMT_INLINE T surf2Dread(cudaSurfaceObject_t s, int x, int y, int = 0) {
-  return *static_cast<const T*>(klab_cuda_surface(s, x, y, 0, sizeof(T), false));
-}
-template <class T>
-KLAB_SIMT_INLINE void surf2Dread(T* out, cudaSurfaceObject_t s, int x, int y, int = 0) {
-  *out = surf2Dread<T>(s, x, y);
-}
-template <class T>
-KLAB_SIMT_INLINE void surf2Dwrite(T value, cudaSurfaceObject_t s, int x, int y, int = 0) {
-  *static_cast<T*>(klab_cuda_surface(s, x, y, 0, sizeof(T), true)) = value;
-}
-template <class T>
-KLAB_SIMT_INLINE T surf3Dread(cudaSurfaceObject_t s, int x, int y, int z, int = 0) {
-  return *static_cast<const T*>(klab_cuda_surface(s, x, y, z, sizeof(T), false));
-}
-template <class T>
-KLAB_SIMT_INLINE void surf3Dwrite(T value, cudaSurfaceObject_t s, int x, int y, int z, int = 0) {
-  *static_cast<T*>(klab_cuda_surface(s, x, y, z, sizeof(T), true)) = value;
-}
-enum { cudaBoundaryModeZero = 0, cudaBoundaryModeClamp = 1, cudaBoundaryModeTrap = 2 };
+#include <klab_cuda/texture_shapes.h>
 
 // Texture references. CUDA 12 removed them, but older programs use them.
 #define cudaTextureType1D 1
 #define cudaTextureType2D 2
 #define cudaTextureType3D 3
+#define cudaTextureTypeCubemap 0x0C
+#define cudaTextureType1DLayered 0xF1
+#define cudaTextureType2DLayered 0xF2
+#define cudaTextureTypeCubemapLayered 0xFC
 template <class T, int dimensions = 1, cudaTextureReadMode mode = cudaReadModeElementType>
 struct texture : textureReference {
   texture(int norm = 0, cudaTextureFilterMode filter = cudaFilterModePoint,
@@ -140,6 +123,18 @@ KLAB_SIMT_INLINE auto tex2D(const texture<T, d, m>& t, float x, float y) {
 template <class T, int d, cudaTextureReadMode m>
 KLAB_SIMT_INLINE auto tex3D(const texture<T, d, m>& t, float x, float y, float z) {
   return tex3D<typename klab::program::Fetched<T, m>::type>(t.object, x, y, z);
+}
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto tex1DLayered(const texture<T, d, m>& t, float x, int layer) {
+  return tex1DLayered<typename klab::program::Fetched<T, m>::type>(t.object, x, layer);
+}
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto tex2DLayered(const texture<T, d, m>& t, float x, float y, int layer) {
+  return tex2DLayered<typename klab::program::Fetched<T, m>::type>(t.object, x, y, layer);
+}
+template <class T, int d, cudaTextureReadMode m>
+KLAB_SIMT_INLINE auto texCubemap(const texture<T, d, m>& t, float x, float y, float z) {
+  return texCubemap<typename klab::program::Fetched<T, m>::type>(t.object, x, y, z);
 }
 template <class T, int d, cudaTextureReadMode m>
 inline cudaError_t cudaBindTexture(size_t* offset, texture<T, d, m>& t, const void* p,
