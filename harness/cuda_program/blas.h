@@ -1,9 +1,12 @@
 // What the parts of cuBLAS on the host share: handles, types of numbers, matrices, and the product that all others use.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include <cublasLt.h>
@@ -113,6 +116,56 @@ inline cublasStatus_t run(const char* name, cublasHandle_t handle, bool valid,
   if (!is_handle(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!valid) return CUBLAS_STATUS_INVALID_VALUE;
   return status_of(library_call(name, handle->stream, std::move(work)));
+}
+
+/// A vector in device memory. With a negative step it begins at its end, as in BLAS.
+template <class T>
+class Vector {
+ public:
+  Vector(T* p, int n, int step) : p_(p), n_(n), step_(step) {}
+  void reads(LibraryCall& call) const {
+    if (step_ == 0 && n_ > 0) throw Failed{cudaErrorInvalidValue};
+    call.reads_columns(p_, sizeof(T), size_t(n_), sizeof(T) * size_t(std::abs(step_)));
+  }
+  void writes(LibraryCall& call) const {
+    call.writes_columns(const_cast<std::remove_const_t<T>*>(p_), sizeof(T), size_t(n_),
+                        sizeof(T) * size_t(std::abs(step_)));
+  }
+  T& operator[](int k) const { return p_[int64_t(step_ < 0 ? k - n_ + 1 : k) * step_]; }
+  auto get(int k) const { return Number<std::remove_const_t<T>>::get((*this)[k]); }
+
+ private:
+  T* p_;
+  int n_, step_;
+};
+
+template <class T>
+auto get(const T& x) {
+  return Number<T>::get(x);
+}
+template <class T>
+T put(Wide<T> x) {
+  return Number<T>::put(x);
+}
+inline double size1(double x) { return std::abs(x); }
+inline double size1(std::complex<double> x) { return std::abs(x.real()) + std::abs(x.imag()); }
+
+/// Stores a result of a call, on the host or the device.
+template <class R>
+void give(LibraryCall& call, R* result, R value) {
+  if (memory_at(result) != nullptr) call.writes(result, sizeof(R));
+  *result = value;
+}
+
+template <class T>
+void check_matrix(LibraryCall& call, const T* a, int rows, int columns, int ld) {
+  require(ld >= std::max(1, rows));
+  call.reads_columns(a, sizeof(T) * size_t(rows), size_t(columns), sizeof(T) * size_t(ld));
+}
+template <class T>
+void will_write(LibraryCall& call, T* a, int rows, int columns, int ld) {
+  require(ld >= std::max(1, rows));
+  call.writes_columns(a, sizeof(T) * size_t(rows), size_t(columns), sizeof(T) * size_t(ld));
 }
 
 }  // namespace klab::program::blas

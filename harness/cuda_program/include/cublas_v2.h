@@ -213,6 +213,41 @@ KLAB_CUBLAS_EACH(Z, cuDoubleComplex, double)
 KLAB_CUBLAS_GEMM(H, __half)
 }
 
+// Batches of small matrices, whose addresses lie in device memory; pivots and `info` do, too, but for getrsBatched, whose `info` is the
+// host's.
+#define KLAB_CUBLAS_BATCHED(X, T, R)                                                                         \
+  cublasStatus_t cublas##X##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots,   \
+                                         int* info, int batch);                                              \
+  cublasStatus_t cublas##X##getriBatched(cublasHandle_t handle, int n, const T* const a[], int lda,          \
+                                         const int* pivots, T* const c[], int ldc, int* info, int batch);    \
+  cublasStatus_t cublas##X##getrsBatched(cublasHandle_t handle, cublasOperation_t op, int n, int columns,    \
+                                         const T* const a[], int lda, const int* pivots, T* const b[],       \
+                                         int ldb, int* info, int batch);                                     \
+  cublasStatus_t cublas##X##matinvBatched(cublasHandle_t handle, int n, const T* const a[], int lda,         \
+                                          T* const inverse[], int ld_inverse, int* info, int batch);         \
+  cublasStatus_t cublas##X##trsmBatched(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t part, \
+                                        cublasOperation_t op, cublasDiagType_t diagonal, int m, int n,       \
+                                        const T* alpha, const T* const a[], int lda, T* const b[], int ldb,  \
+                                        int batch);                                                          \
+  cublasStatus_t cublas##X##gemvBatched(cublasHandle_t handle, cublasOperation_t op, int m, int n,           \
+                                        const T* alpha, const T* const a[], int lda, const T* const x[],     \
+                                        int x_step, const T* beta, T* const y[], int y_step, int batch);     \
+  cublasStatus_t cublas##X##gemvStridedBatched(cublasHandle_t handle, cublasOperation_t op, int m, int n,    \
+                                               const T* alpha, const T* a, int lda, long long a_stride,      \
+                                               const T* x, int x_step, long long x_stride, const T* beta,    \
+                                               T* y, int y_step, long long y_stride, int batch);             \
+  cublasStatus_t cublas##X##syr(cublasHandle_t handle, cublasFillMode_t part, int n, const T* alpha,         \
+                                const T* x, int x_step, T* a, int lda);                                      \
+  cublasStatus_t cublas##X##rot(cublasHandle_t handle, int n, T* x, int x_step, T* y, int y_step,            \
+                                const R* cosine, const T* sine);                                             \
+  cublasStatus_t cublas##X##rotg(cublasHandle_t handle, T* a, T* b, R* cosine, T* sine);
+extern "C" {
+KLAB_CUBLAS_BATCHED(S, float, float)
+KLAB_CUBLAS_BATCHED(D, double, double)
+KLAB_CUBLAS_BATCHED(C, cuComplex, float)
+KLAB_CUBLAS_BATCHED(Z, cuDoubleComplex, double)
+}
+
 // Names that differ between the types.
 #define cublasIsamax cublasISamax_
 #define cublasIdamax cublasIDamax_
@@ -265,21 +300,11 @@ KLAB_CUBLAS_NAMES(Z, c, 1, cuDoubleComplex)
   KLAB_BLAS(cublasD##rest)     \
   KLAB_BLAS(cublasC##rest)     \
   KLAB_BLAS(cublasZ##rest)
-KLAB_BLAS_ABSENT(gemvBatched)
-KLAB_BLAS_ABSENT(gemvStridedBatched)
 KLAB_BLAS_ABSENT(gbmv)
-KLAB_BLAS_ABSENT(rot)
-KLAB_BLAS_ABSENT(rotg)
-KLAB_BLAS_ABSENT(trsmBatched)
 KLAB_BLAS_ABSENT(syr2k)
-KLAB_BLAS_ABSENT(syr)
 KLAB_BLAS_ABSENT(syr2)
-KLAB_BLAS_ABSENT(getrfBatched)
-KLAB_BLAS_ABSENT(getriBatched)
-KLAB_BLAS_ABSENT(getrsBatched)
 KLAB_BLAS_ABSENT(geqrfBatched)
 KLAB_BLAS_ABSENT(gelsBatched)
-KLAB_BLAS_ABSENT(matinvBatched)
 KLAB_BLAS(cublasAxpyEx)
 KLAB_BLAS(cublasDotEx)
 KLAB_BLAS(cublasNrm2Ex)
