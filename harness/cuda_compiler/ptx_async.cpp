@@ -326,7 +326,7 @@ std::string ptx_async(const PtxInstruction& i, const PtxNames& n) {
   if (op == "fence" && i.has("mbarrier_init")) return kSimt + "fence_mbarrier_init();";
   if (op == "griddepcontrol") {
     if (i.has("wait")) return kSimt + "wait_for_launch_before();";
-    return i.has("launch_dependents") ? ";" : "";
+    return i.has("launch_dependents") ? kSimt + "trigger_next_launch();" : "";
   }
   if (op == "setmaxnreg" && i.operands.size() == 1)
     return kSimt + "set_registers(" + n.as("unsigned", i.operands[0]) + ", " +

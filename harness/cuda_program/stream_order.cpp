@@ -134,7 +134,7 @@ void launch_in_stream(const simt::Launch& launch, const std::string& kernel, con
     ~Set() { simt::in_streams = nullptr; }
   } set{place.unordered.empty() && !counts() ? nullptr : &place};
   const uint32_t first = simt::Trace::new_intervals(1);
-  simt::launch_before_was_waited_for = false;
+  simt::launch_before_was_waited_for = simt::next_launch_was_triggered = false;
   runs();
   const uint32_t end = simt::Trace::new_intervals(1);
   const std::string what = "kernel " + kernel + (line > 0 ? ", launched" + at_line(line) + "," : "");
@@ -143,7 +143,9 @@ void launch_in_stream(const simt::Launch& launch, const std::string& kernel, con
     left_launch(running_work.stream->id, running_work.number, first, line);
   // A launch that never waits lets the next one overtake the launch before it, too.
   if (!extras.overlaps || simt::launch_before_was_waited_for) before.clear();
-  before.push_back({first, end, "kernel " + kernel + " of the launch before", true});
+  // One that triggers nothing ends before the next one begins.
+  if (simt::next_launch_was_triggered)
+    before.push_back({first, end, "kernel " + kernel + " of the launch before", true});
 }
 
 void touches_in_stream(const void* p, size_t bytes, bool write) {

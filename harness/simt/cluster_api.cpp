@@ -68,4 +68,6 @@ void wait_for_launch_before() {
   if (running->trace != nullptr) running->trace->waited_for_launch_before();
 }
 
+void trigger_next_launch() { next_launch_was_triggered = true; }
+
 }  // namespace klab::simt

@@ -103,5 +103,7 @@ void add_halves(void* p, int words, const uint32_t* values, bool bfloat16, const
 
 /// griddepcontrol.wait: what the launch before has written may be read from here on.
 void wait_for_launch_before();
+/// griddepcontrol.launch_dependents
+void trigger_next_launch();
 
 }  // namespace klab::simt

@@ -16,6 +16,7 @@ std::atomic<uint32_t> last_interval{1};
 
 const InStreams* in_streams = nullptr;
 std::atomic<bool> launch_before_was_waited_for{false};
+std::atomic<bool> next_launch_was_triggered{false};
 
 namespace {
 std::mutex meanwhile_mutex;

@@ -35,6 +35,8 @@ void nothing_meanwhile();
 uint32_t last_meanwhile();
 /// A thread of the running launch has executed griddepcontrol.wait.
 extern std::atomic<bool> launch_before_was_waited_for;
+/// One has executed griddepcontrol.launch_dependents. If none does, the next launch begins when the blocks of this one have ended.
+extern std::atomic<bool> next_launch_was_triggered;
 
 class TraceTime {
  public:

@@ -36,7 +36,7 @@ KLAB_SIMT_INLINE void __cluster_barrier_arrive_relaxed(KLAB_SIMT_HERE) {
 KLAB_SIMT_INLINE void __cluster_barrier_wait(KLAB_SIMT_HERE) { klab::simt::cluster_wait(file, line); }
 /// Programmatic dependent launch.
 KLAB_SIMT_INLINE void cudaGridDependencySynchronize() { klab::simt::wait_for_launch_before(); }
-KLAB_SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
+KLAB_SIMT_INLINE void cudaTriggerProgrammaticLaunchCompletion() { klab::simt::trigger_next_launch(); }
 KLAB_SIMT_INLINE void __barrier_sync(unsigned id, KLAB_SIMT_HERE) {
   klab::simt::named_barrier(id, 0, true, file, line);
 }

@@ -40,6 +40,15 @@
 #define _CCCL_HOST __host__
 #define _CCCL_FORCEINLINE __forceinline__
 #include <klab_libraries/device_target.h>
+// CUB launches kernels that may begin before the last one has ended, by the device's compute capability, but waits in them by that of
+// the code, which is lower here.
+#if __has_include(<cuda/std/__cccl/cuda_capabilities.h>)
+#include <cuda/std/__cccl/cuda_capabilities.h>
+#undef _CCCL_PDL_GRID_DEPENDENCY_SYNC
+#undef _CCCL_PDL_TRIGGER_NEXT_LAUNCH
+#define _CCCL_PDL_GRID_DEPENDENCY_SYNC() ::cudaGridDependencySynchronize()
+#define _CCCL_PDL_TRIGGER_NEXT_LAUNCH() ::cudaTriggerProgrammaticLaunchCompletion()
+#endif
 // Loops are not unrolled, as in the program: for a host compiler these macros unroll all that CUB marks, which makes kernels of sorts
 // so large that they take minutes to compile.
 #undef _CCCL_PRAGMA_UNROLL
