@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds CUDA rungs to the instructions that their headers promise, in the machine code that nvcc makes for sm_90a.
+"""Holds rungs to the instructions that their headers promise: CUDA rungs in the machine code that nvcc makes for sm_90a, rungs of the
+processor in that of g++ for AVX2.
 
   machine_code.py --check           exit code 1 where a rung's machine code breaks its line, or a line is missing
   machine_code.py --write           compiles what changed since and writes reports/recorded/machine_code.csv
@@ -14,11 +15,20 @@ A rung's header says what its machine code contains and what it does not:
 A name is an instruction with any of its modifiers, in any order; "*" and "?" stand for any letters. Each name ahead of "; no" is in
 some kernel of the file, each behind it in none. A rung whose CHANGE names an instruction (NAMED below) has such a line with it.
 
+A rung of the processor may say it as well:
+
+  // CODE      CALL.expf; no VMUL.YMM
+
+Its instructions are counted by kind: VADD, VMUL, VDIV (of floats; VFMA fused; with .YMM or .XMM where they work on whole vectors), LOAD
+and STORE (instructions that read or write memory off the stack), STACK (those that do on it), CALL.<what it calls>, and JUMP
+(conditional ones).
+
 A lesson has a table of them between "<!-- machine code: RUNG... -->" and "<!-- end of machine code -->"; --check compares it with the record.
 
 The record holds the instructions with a digest of the code: the rung's file and the kernels/ headers that it includes, without
 comments and blanks, and without kernels/common/cuda.h. --check compiles rungs whose digest differs, where nvcc ($KLAB_NVCC,
-$CUDACXX, on PATH, in /usr/local/cuda) and nvdisasm ($KLAB_NVDISASM, on PATH, next to nvcc) are found, and names them elsewhere.
+$CUDACXX, on PATH, in /usr/local/cuda) and nvdisasm ($KLAB_NVDISASM, on PATH, next to nvcc) are found, or for the processor g++ ($CXX, on
+PATH) on an x86 machine, and names them elsewhere.
 """
 import argparse
 import collections
@@ -35,6 +45,9 @@ import tempfile
 
 HEADER = ["rung", "code", "compiler", "instructions"]
 ARCHITECTURE = "sm_90a"
+# Options of the tree's kernels (cmake/KlabFlags.cmake), with one instruction set in place of all.
+CPU_OPTIONS = ["-S", "-w", "-O3", "-std=c++20", "-march=haswell", "-maes", "-mpclmul", "-fopenmp", "-ffp-contract=off", "-fno-math-errno",
+               "-DHWY_COMPILE_ONLY_STATIC"]
 # Instructions that are recorded: those that move data, multiply matrices, call, and set registers.
 KEPT = re.compile(r"(LD(?!C)|ST|RED|ATOM|UTMA|UBLK|CALL|MATCH|USETMAXREG|IDP|SHFL|D(ADD|MUL|FMA)$)|\w*MMA$")
 # What a CHANGE text may name, and the instruction that this is.
@@ -64,19 +77,19 @@ def header_of(text):
     return fields
 
 
-def parse(line, place):
+def parse(line, place, word="SASS"):
     """"A B; no C" -> (["A", "B"], ["C"])."""
     parts = line.split(";")
     must, never = parts[0].split(), []
     if len(parts) == 2:
         words = parts[1].split()
         if words[:1] != ["no"] or len(words) < 2:
-            raise Bad(f"{place}: SASS: behind ';' stand 'no' and instructions, not '{parts[1].strip()}'")
+            raise Bad(f"{place}: {word}: behind ';' stand 'no' and instructions, not '{parts[1].strip()}'")
         never = words[1:]
     name = re.compile(r"[A-Z*?\[][A-Za-z0-9_*?\[\]]*(\.[A-Za-z0-9_*?\[\]]+)*$")
     wrong = [w for w in must + never if not name.match(w)]
     if len(parts) > 2 or wrong or not must + never:
-        raise Bad(f"{place}: SASS: write it as 'HMMA LDG.128; no LDL STL'" + (f", not '{wrong[0]}'" if wrong else ""))
+        raise Bad(f"{place}: {word}: write it as 'HMMA LDG.128; no LDL STL'" + (f", not '{wrong[0]}'" if wrong else ""))
     return must, never
 
 
@@ -159,11 +172,86 @@ def compiled(root, file, nvcc, nvdisasm):
     return instructions(done.stdout)
 
 
+def cpu_tools():
+    """g++ where it makes code for x86, or None."""
+    if os.environ.get("KLAB_MACHINE_CXX") == "none":
+        return None
+    cxx = find(os.environ.get("KLAB_MACHINE_CXX") or os.environ.get("CXX"), "g++")
+    if not cxx:
+        return None
+    said = subprocess.run([cxx, "--version"], capture_output=True, text=True).stdout
+    makes = subprocess.run([cxx, "-dumpmachine"], capture_output=True, text=True).stdout
+    found = re.search(r"\d+\.\d+", said)
+    return (cxx, "g++ " + (found[0] if found else "?")) if makes.startswith("x86_64") and "clang" not in said else None
+
+
+def cpu_instructions(assembly):
+    """Counter of a file's instructions by kind, without what only registers the rung."""
+    counts, function, startup = collections.Counter(), "", False
+    for line in assembly.split("\n"):
+        label = re.match(r"([A-Za-z_][\w.$]*):", line)
+        if re.match(r"\s*\.(section|text)\b", line):
+            startup = ".text.startup" in line
+        if label:
+            function = label[1]
+        at = re.match(r"\s+([a-z][a-z0-9]*)\s*(.*)", line)
+        if not at or startup or "Registrar" in function or "supported" in function:
+            continue
+        name, operands = at[1], at[2].split("#")[0].strip()
+        if name == "call":
+            to = operands.split("@")[0]
+            counts["CALL." + ("pointer" if to.startswith("*") else to)] += 1
+            continue
+        if name.startswith("j"):
+            counts["JUMP"] += name != "jmp"
+            continue
+        last = re.split(r",\s*(?![^(]*\))", operands)[-1]
+        memory = re.search(r"[-\w.+@]*\([^)]*\)", operands)
+        if memory and not name.startswith(("lea", "prefetch", "nop")):
+            on_stack = re.search(r"\(%r[sb]p", memory[0]) is not None
+            counts["STACK" if on_stack else "STORE" if memory[0] in last and not name.startswith("vcomi") else "LOAD"] += 1
+        kind = re.match(r"v(add|sub|mul|div|fn?m(?:add|sub))\w*?(ss|ps)$", name)
+        if kind:
+            width = "" if kind[2] == "ss" else ".YMM" if "%ymm" in operands else ".XMM"
+            words = {"add": "VADD", "sub": "VADD", "mul": "VMUL", "div": "VDIV"}
+            counts[words.get(kind[1], "VFMA") + width] += 1
+    return counts
+
+
+def cpu_compiled(root, file, cxx):
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "code.s"
+        done = subprocess.run([cxx, *CPU_OPTIONS, f"-I{root}", str(root / file), "-o", str(out)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Bad(f"{file}: {cxx} failed: {(done.stderr.strip() or 'it said nothing').splitlines()[0]}")
+        return cpu_instructions(out.read_text())
+
+
+def compile_rung(root, file):
+    """The compiler's name and the instructions of a rung, or None where a tool is missing."""
+    if file.endswith(".cpp"):
+        have = cpu_tools()
+        return (have[1], cpu_compiled(root, file, have[0])) if have else None
+    have = tools()
+    return (version_of(have[0]), compiled(root, file, *have)) if have else None
+
+
+def line_of(fields):
+    """What a header promises, and the word that it stands behind."""
+    word = "CODE" if "CODE" in fields else "SASS"
+    return word, fields.get(word)
+
+
 def rungs_of(root):
-    """(id, file, fields) of all CUDA rungs; vendors' baselines (90 and up) are none."""
+    """(id, file, fields) of all CUDA rungs, and of those of the processor that promise something; vendors' baselines (90 and up) are
+    none."""
     for path in sorted((root / "kernels").glob("*/cuda/[0-8][0-9]_*.cu")):
         file = path.relative_to(root).as_posix()
         yield f"{path.parts[-3]}.cuda.{path.stem}", file, header_of(path.read_text())
+    for path in sorted((root / "kernels").glob("*/cpu/[0-8][0-9]_*.cpp")):
+        fields = header_of(path.read_text())
+        if "CODE" in fields:
+            yield f"{path.parts[-3]}.cpu.{path.stem}", path.relative_to(root).as_posix(), {"CODE": fields["CODE"]}
 
 
 def read_record(path):
@@ -182,9 +270,9 @@ def read_record(path):
     return record
 
 
-def breaks(line, counts, place):
-    """What of a SASS line the instructions break."""
-    must, never = parse(line, place)
+def breaks(line, counts, place, word):
+    """What of a SASS or CODE line the instructions break."""
+    must, never = parse(line, place, word)
     found = [f"has no {name}" for name in must if not any(matches(name, i) for i in counts)]
     for name in never:
         there = {i: n for i, n in counts.items() if matches(name, i)}
@@ -202,20 +290,21 @@ def unnamed(fields):
 
 
 def check(root, record):
-    have = tools()
     code, held, unknown = 0, 0, []
     for rung, file, fields in rungs_of(root):
         complaints = [f"its CHANGE says {words}, and its header has no SASS line with {family}" for words, family in unnamed(fields)]
-        if "SASS" in fields:
+        word, line = line_of(fields)
+        if line is not None:
             known = record.get(rung)
             counts = known[2] if known else {}
             if not known or known[0] != digest(root, file):
-                counts = compiled(root, file, *have) if have else None
+                made = compile_rung(root, file)
+                counts = made[1] if made else None
             if counts is None:
-                parse(fields["SASS"], file)
+                parse(line, file, word)
                 unknown.append(rung)
             else:
-                complaints += breaks(fields["SASS"], counts, file)
+                complaints += breaks(line, counts, file, word)
                 held += 1
         for words in complaints:
             print(f"{file}: {words}")
@@ -223,22 +312,23 @@ def check(root, record):
     code = 1 if lessons(root, record, compare=True) else code
     print(f"{held} rungs compared with their machine code")
     if unknown:
-        print(f"not compared, since their code changed and nvcc and nvdisasm are not both here: {' '.join(unknown)}")
+        print(f"not compared, since their code changed and nvcc and nvdisasm, or g++ for x86, are not here: {' '.join(unknown)}")
     return code
 
 
 def write(root, path, record):
-    have = tools()
-    if not have:
-        raise Bad("nvcc (CUDA 12.4 or newer; $KLAB_NVCC) or nvdisasm (package cuda-nvdisasm; $KLAB_NVDISASM) is not here")
-    version, lines = version_of(have[0]), []
+    lines = []
     for rung, file, fields in rungs_of(root):
-        if "SASS" not in fields:
+        if line_of(fields)[1] is None:
             continue
         known, now = record.get(rung), digest(root, file)
         if not known or known[0] != now:
             print(f"compiling {rung}", flush=True)
-            known = (now, version, compiled(root, file, *have))
+            made = compile_rung(root, file)
+            if not made:
+                raise Bad("g++ for x86 ($CXX) is not here" if file.endswith(".cpp") else
+                          "nvcc (CUDA 12.4 or newer; $KLAB_NVCC) or nvdisasm (package cuda-nvdisasm; $KLAB_NVDISASM) is not here")
+            known = (now, *made)
         lines.append([rung, known[0], known[1], " ".join(f"{i}={n}" for i, n in sorted(known[2].items()))])
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name("." + path.name + ".new")
@@ -250,14 +340,14 @@ def write(root, path, record):
 
 
 def table(rungs, record, place):
-    """Rows of a Markdown table: instructions of these rungs, one column for all widths of one."""
-    heads = {}
+    """Rows of a Markdown table: instructions of these rungs, one column for all widths of one, of the processor one for each."""
+    heads, cpu = {}, any(".cpu." in rung for rung in rungs)
     for rung in rungs:
         if rung not in record:
-            raise Bad(f"{place}: {rung} has no recorded machine code: give it a SASS line, then machine_code.py --write")
+            raise Bad(f"{place}: {rung} has no recorded machine code: give it a SASS or CODE line, then machine_code.py --write")
         for name, count in record[rung][2].items():
-            heads.setdefault(name.split(".")[0], collections.Counter())[rung] += count
-    columns = sorted(set(heads) | {"LDL", "STL"})
+            heads.setdefault(name if cpu else name.split(".")[0], collections.Counter())[rung] += count
+    columns = sorted(set(heads) | (set() if cpu else {"LDL", "STL"}))
     yield "| rung | " + " | ".join(columns) + " |"
     yield "|---" + "|---:" * len(columns) + "|"
     for rung in rungs:
@@ -298,15 +388,17 @@ def lessons(root, record, compare):
 
 
 def show(root, names):
-    have = tools()
-    if not have:
-        raise Bad("nvcc ($KLAB_NVCC) or nvdisasm ($KLAB_NVDISASM) is not here")
-    files = {rung: file for rung, file, _ in rungs_of(root)}
     for name in names:
-        if name not in files:
-            raise Bad(f"{name} is no CUDA rung: klab list --backend cuda")
+        op, _, rest = name.partition(".")
+        backend, _, stem = rest.partition(".")
+        file = f"kernels/{op}/{backend}/{stem}" + (".cu" if backend == "cuda" else ".cpp")
+        if not (root / file).is_file():
+            raise Bad(f"{name} is no rung: klab list")
+        made = compile_rung(root, file)
+        if not made:
+            raise Bad("nvcc ($KLAB_NVCC) or nvdisasm ($KLAB_NVDISASM), or for the processor g++ for x86 ($CXX), is not here")
         print(name)
-        for instruction, count in sorted(compiled(root, files[name], *have).items()):
+        for instruction, count in sorted(made[1].items()):
             print(f"  {count:5} {instruction}")
     return 0
 

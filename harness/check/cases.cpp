@@ -9,6 +9,7 @@
 #include "harness/check/covering.h"
 #include "harness/check/detectors.h"
 #include "harness/check/supported_shapes.h"
+#include "harness/core/optional_dims.h"
 #include "reference/generator.h"
 
 namespace klab {
@@ -359,6 +360,31 @@ Covering covering_of_check(const LabOp& op, std::span<const int64_t> tiles, uint
   return Chooser(op, check_sizes(op, tiles), seed, kBudget).covering(tiles, all_triples);
 }
 
+namespace {
+
+/// Sets optional dimensions to 0 in three of four shapes that have others: few variants take those, and the rest would be left with
+/// a part of the shapes.
+void thin_optional(const Op& op, std::vector<Shape>& shapes, ShapeAlignments* alignments) {
+  constexpr int kKept = 4;
+  const size_t fewest = fewest_dims(op);
+  int others = 0;
+  std::set<Shape> seen;
+  std::vector<Shape> thinned;
+  for (Shape& shape : shapes) {
+    const auto optional = std::span(shape).subspan(fewest);
+    if (std::ranges::any_of(optional, [](int64_t size) { return size != 0; }) && others++ % kKept != 0) {
+      const Shape before = shape;
+      std::ranges::fill(optional, 0);
+      if (alignments != nullptr && alignments->contains(before))
+        alignments->emplace(shape, alignments->at(before));
+    }
+    if (seen.insert(shape).second) thinned.push_back(std::move(shape));
+  }
+  shapes = std::move(thinned);
+}
+
+}  // namespace
+
 std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* const> variants,
                                    std::span<const int64_t> asked, uint64_t seed, ShapeAlignments* alignments,
                                    bool all_triples) {
@@ -366,10 +392,11 @@ std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* con
     std::set<int64_t> tiles;
     for (const Variant* v : variants) tiles.insert(v->tiles.begin(), v->tiles.end());
     auto shapes = check_shapes(op, Shape(tiles.begin(), tiles.end()), seed, kBudget, alignments, all_triples);
+    thin_optional(op.op, shapes, alignments);
     add_supported_shapes(op, variants, seed, shapes);
     return shapes;
   }
-  if (asked.size() != op.op.dims.size()) {
+  if (!fits_dims(op.op, asked.size())) {
     std::string names;
     for (const std::string& dim : op.op.dims) names += (names.empty() ? "" : ",") + dim;
     throw std::invalid_argument(op.op.name + " has " + std::to_string(op.op.dims.size()) + " dimensions (" +
@@ -377,7 +404,7 @@ std::vector<Shape> shapes_of_check(const LabOp& op, std::span<const Variant* con
   }
   if (!op.op.valid(asked))
     throw std::invalid_argument(shape_text(op.op, asked) + " is not a legal shape of " + op.op.name);
-  return {Shape(asked.begin(), asked.end())};
+  return {with_all_dims(op.op, asked)};
 }
 
 std::vector<Shape> spread_over(const std::vector<Shape>& list, size_t most) {
@@ -390,12 +417,13 @@ std::vector<Shape> spread_over(const std::vector<Shape>& list, size_t most) {
 
 std::string size_text(const LabOp& op, ShapeView shape) {
   for (const BenchShape& b : op.bench)
-    if (std::ranges::equal(b.shape, shape)) return '"' + b.name + '"';
+    if (std::ranges::equal(shortest(op.op, b.shape), shortest(op.op, shape))) return '"' + b.name + '"';
   return shape_text(op.op, shape);
 }
 
 std::string shape_text(const Op& op, ShapeView shape) {
   std::string text;
+  shape = shortest(op, shape);
   for (size_t d = 0; d < shape.size(); ++d) {
     if (d) text += ' ';
     text += op.dims[d] + "=" + std::to_string(shape[d]);

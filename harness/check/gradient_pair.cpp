@@ -42,7 +42,8 @@ std::vector<int64_t> shape_by_name(const Op& from, ShapeView shape, const Op& to
     const auto at = std::ranges::find(from.dims, dim);
     if (at == from.dims.end())
       throw std::invalid_argument(from.name + " has no dimension '" + dim + "' of its forward " + to.name);
-    result.push_back(shape[size_t(at - from.dims.begin())]);
+    const auto d = size_t(at - from.dims.begin());
+    result.push_back(d < shape.size() ? shape[d] : 0);
   }
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "harness/check/law_list.h"
 #include "harness/core/element.h"
+#include "harness/core/optional_dims.h"
 
 namespace klab {
 namespace {
@@ -114,7 +115,7 @@ std::optional<WrongCase> wrong_case(const Op& op, const Numerics& numerics, Shap
                                     const std::vector<TensorSpec>& specs, std::shared_ptr<const Given> given,
                                     const std::vector<std::vector<char>>& outputs,
                                     const std::string& tensor) {
-  WrongCase c{.shape = {shape.begin(), shape.end()}, .specs = specs, .given = std::move(given)};
+  WrongCase c{.shape = with_all_dims(op, shape), .specs = specs, .given = std::move(given)};
   const std::vector<char>* bytes = nullptr;
   size_t next = 0;
   for (size_t k = 0; k < specs.size(); ++k) {

@@ -16,6 +16,7 @@
 #include "harness/check/trial.h"
 #include "harness/check/turns.h"
 #include "harness/core/element.h"
+#include "harness/core/optional_dims.h"
 #include "harness/simt/modules.h"
 #include "reference/generator.h"
 
@@ -91,7 +92,11 @@ double seconds_of(clockid_t clock) {
 class Surveyor {
  public:
   Surveyor(const LabOp& op, const Variant& variant, const SurveyOptions& options)
-      : op_(op), variant_(variant), options_(options), cpu_(variant.backend == "cpu") {
+      : op_(op),
+        variant_(variant),
+        options_(options),
+        shape_(with_all_dims(op.op, options.shape)),
+        cpu_(variant.backend == "cpu") {
     for (const Pattern p : {Pattern::constant, Pattern::cancelling, Pattern::denormal, Pattern::huge,
                             Pattern::wide, Pattern::not_finite, Pattern::sparse, Pattern::ones})
       if (options.inputs.find(std::string(name_of(p)) + " inputs") != std::string::npos) failing_ = p;
@@ -126,37 +131,37 @@ class Surveyor {
     const Variant* const one[] = {&variant_};
     auto shapes = supported_among(variant_, shapes_of_check(op_, one, {}, options_.seed));
     std::ranges::stable_sort(shapes, {}, [&](const auto& s) { return work(op_.op, s); });
-    const bool usual = options_.shape.empty() || std::ranges::find(shapes, options_.shape) != shapes.end();
+    const bool usual = shape_.empty() || std::ranges::find(shapes, shape_) != shapes.end();
     if (shapes.size() > kSurveyShapes) shapes.resize(kSurveyShapes);
     std::ranges::reverse(shapes);  // the budget is for large and small ones: large ones have most properties
     for (auto& shape : neighbors()) shapes.insert(shapes.begin(), std::move(shape));
-    if (!usual || std::ranges::find(shapes, options_.shape) == shapes.end())
-      if (!options_.shape.empty()) shapes.insert(shapes.begin(), options_.shape);
+    if (!usual || std::ranges::find(shapes, shape_) == shapes.end())
+      if (!shape_.empty()) shapes.insert(shapes.begin(), shape_);
     if (!usual)
       for (auto& shape : supported_among(variant_, shapes_beyond(op_, options_.seed)))
-        if (shape != options_.shape) shapes.insert(shapes.begin() + 1, std::move(shape));
+        if (shape != shape_) shapes.insert(shapes.begin() + 1, std::move(shape));
     // What costs more than a share of all is tried only if it is what failed.
     const double most = (cpu_ ? kSurveyWork : kSurveyHostWork / 30) / 8;
-    std::erase_if(shapes, [&](const auto& s) { return s != options_.shape && work(op_.op, s) > most; });
+    std::erase_if(shapes, [&](const auto& s) { return s != shape_ && work(op_.op, s) > most; });
     return shapes;
   }
 
   /// Returns shapes that differ from the failing one in one size.
   std::vector<std::vector<int64_t>> neighbors() const {
     std::vector<std::vector<int64_t>> list;
-    if (options_.shape.empty()) return list;
+    if (shape_.empty()) return list;
     constexpr int64_t kNear[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 20, 24, 32, 33, 40, 48, 64, 65, 96, 128};
     const auto sizes = check_sizes(op_, variant_.tiles);
-    for (size_t d = 0; d < options_.shape.size(); ++d) {
+    for (size_t d = 0; d < shape_.size(); ++d) {
       std::vector<int64_t> values = sizes[d];
       if (!is_parameter(op_, d)) values.insert(values.end(), std::begin(kNear), std::end(kNear));
       std::ranges::sort(values);
       values.erase(std::unique(values.begin(), values.end()), values.end());
       for (const int64_t value : values) {
-        auto shape = options_.shape;
+        auto shape = shape_;
         shape[d] = value;
-        if (shape == options_.shape || !op_.op.valid(shape)) continue;
-        if (work(op_.op, shape) < 1e5 || work(op_.op, shape) <= 2 * work(op_.op, options_.shape))
+        if (shape == shape_ || !op_.op.valid(shape)) continue;
+        if (work(op_.op, shape) < 1e5 || work(op_.op, shape) <= 2 * work(op_.op, shape_))
           list.push_back(shape);
       }
     }
@@ -257,6 +262,7 @@ class Surveyor {
   const LabOp& op_;
   const Variant& variant_;
   const SurveyOptions& options_;
+  const std::vector<int64_t> shape_;  // the failing one, or none
   bool cpu_;
   std::optional<Pattern> failing_;  // the pattern of the first failure, unless random
   CrashGuard guard_;

@@ -15,6 +15,7 @@
 #include "harness/check/detectors.h"
 #include "harness/check/drawn_cases.h"
 #include "harness/core/element.h"
+#include "harness/core/optional_dims.h"
 #include "harness/simt/block_turns.h"
 #include "harness/simt/session.h"
 #include "reference/relations.h"
@@ -68,8 +69,9 @@ std::string unwritten(std::string what) {
 // held to; drawn widely they are not, and their difference is that of the format.
 Numerics Trial::numerics_at(Pattern pattern) const {
   Numerics numerics = variant_.numerics;
-  if (pattern == Pattern::wide && !variant_.needs.empty() && numerics.unit == Unit::f32)
-    numerics.unit = Unit::f16;
+  const bool reads_another =
+      std::ranges::any_of(variant_.needs, [&](const std::string& name) { return !is_dim(op_, name); });
+  if (pattern == Pattern::wide && reads_another && numerics.unit == Unit::f32) numerics.unit = Unit::f16;
   return numerics;
 }
 

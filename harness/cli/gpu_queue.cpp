@@ -11,6 +11,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/core/lab.h"
+#include "harness/core/optional_dims.h"
 #include "harness/core/source.h"
 #include "harness/records/csv_text.h"
 #include "harness/records/digest.h"
@@ -231,7 +232,7 @@ std::vector<Waiting> read_gpu_queue(const fs::path& file) {
                  .reason = cells[5]};
     std::istringstream sizes(cells[1]);
     for (int64_t size = 0; sizes >> size;) line.shape.push_back(size);
-    if (!sizes.eof() || line.shape.size() != find_op(v->op)->op.dims.size())
+    if (!sizes.eof() || !fits_dims(find_op(v->op)->op, line.shape.size()))
       bad("shape", fmt::format("'{}' is not {} sizes", cells[1], find_op(v->op)->op.dims.size()));
     if (!cells[3].empty()) {
       char* end = nullptr;

@@ -7,6 +7,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/cli/number_option.h"
+#include "harness/core/optional_dims.h"
 #include "harness/records/memory_left.h"
 
 namespace klab {
@@ -29,7 +30,7 @@ void require_shape(const LabOp& lab_op, const std::vector<int64_t>& shape) {
   const Op& op = lab_op.op;
   std::string dims;
   for (const std::string& d : op.dims) dims += (dims.empty() ? "" : ",") + d;
-  if (shape.size() != op.dims.size())
+  if (!fits_dims(op, shape.size()))
     throw std::invalid_argument(fmt::format("--shape has {} numbers but {} takes {} ({})", shape.size(),
                                             op.name, op.dims.size(), dims));
   double product = 1;

@@ -8,6 +8,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/core/optional_dims.h"
+
 namespace klab {
 namespace {
 
@@ -71,9 +73,11 @@ Sweep parse_sweep(const std::string& text) {
 }
 
 std::vector<BenchShape> shapes_of(const Sweep& sweep, const Op& op, const BenchShape& base) {
+  BenchShape whole = base;
+  whole.shape = with_all_dims(op, base.shape);
   std::vector<size_t> dimensions;
   for (size_t d = 0; d < op.dims.size(); ++d)
-    if (sweep.dimension == "size" ? base.shape[d] == base.shape[0] : op.dims[d] == sweep.dimension)
+    if (sweep.dimension == "size" ? whole.shape[d] == whole.shape[0] : op.dims[d] == sweep.dimension)
       dimensions.push_back(d);
   if (dimensions.empty()) {
     std::string names;
@@ -83,7 +87,7 @@ std::vector<BenchShape> shapes_of(const Sweep& sweep, const Op& op, const BenchS
   }
   std::vector<BenchShape> shapes;
   for (const int64_t value : sweep.values) {
-    BenchShape shape = base;
+    BenchShape shape = whole;
     for (const size_t d : dimensions) shape.shape[d] = value;
     if (!op.valid(shape.shape) || !(op.cost(shape.shape).bytes > 0)) continue;
     shape.name = fmt::format("{}={}", sweep.dimension, value);

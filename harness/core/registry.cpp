@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/core/lab.h"
+#include "harness/core/optional_dims.h"
 
 namespace klab {
 namespace {
@@ -174,7 +175,12 @@ void register_variant(const Registration& r) {
   v.peer = r.peer;
   v.pinned = r.pinned;
   v.targets = r.targets;
-  v.supported = [op = v.op, supported = r.supported](ShapeView shape, const Host& host) {
+  keep_optional_names(v.op, r.optional);
+  v.supported = [op = v.op, needs = v.needs, supported = r.supported](ShapeView shape, const Host& host) {
+    if (const LabOp* its = find_op(op))
+      for (size_t d = fewest_dims(its->op); d < shape.size(); ++d)
+        if (shape[d] != 0 && std::ranges::find(needs, its->op.dims[d]) == needs.end())
+          return "it takes no other " + its->op.dims[d] + " than 0";
     return supported ? op_of(op).supported(supported, shape, host) : std::string();
   };
   if (r.form == Form::cpu) v.function = r.run;

@@ -8,6 +8,7 @@
 
 #include "harness/check/cases.h"
 #include "harness/check/check.h"
+#include "harness/core/optional_dims.h"
 #include "harness/core/select.h"
 #include "harness/core/timing_question.h"
 #include "harness/records/input.h"
@@ -46,7 +47,7 @@ std::string refusal(const Variant& v, std::span<const PlannedCall> calls, const 
   const LabOp& op = *find_op(v.op);
   for (const PlannedCall& c : calls) {
     for (const std::string& tensor : v.needs)
-      if (std::ranges::find(c.given, tensor) == c.given.end())
+      if (!is_dim(op.op, tensor) && std::ranges::find(c.given, tensor) == c.given.end())
         return fmt::format(
             "{} reads the tensor {}, which this program does not have; take a rung of {} that does without "
             "(`klab explain {}` says what each reads)",

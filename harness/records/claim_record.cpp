@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kRemedy = "record it again with klab claims --all --again";
+constexpr const char* kRemedy = "move the file away, then klab claims --all makes a new one";
 
 std::vector<double> all_values(const std::vector<ClaimRow>& rows) {
   std::vector<double> all;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/optional_dims.h"
 #include "harness/records/bound.h"
 #include "harness/records/json_schema.h"
 #include "harness/simt/gpus.h"
@@ -47,9 +48,11 @@ std::optional<Estimate> speedup(const Series* other, const Series& row) {
 std::string shape_text(const Ladder& ladder) {
   const LabOp* op = find_op(ladder.op);
   std::string text;
-  for (size_t d = 0; d < ladder.shape.shape.size(); ++d)
-    text += fmt::format("{}{}={}", d ? " " : "", op && d < op->op.dims.size() ? op->op.dims[d] : "?",
-                        ladder.shape.shape[d]);
+  const ShapeView shape =
+      op != nullptr ? shortest(op->op, ladder.shape.shape) : ShapeView(ladder.shape.shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    text +=
+        fmt::format("{}{}={}", d ? " " : "", op && d < op->op.dims.size() ? op->op.dims[d] : "?", shape[d]);
   return text;
 }
 

@@ -13,6 +13,7 @@
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
 #include "harness/check/thread_watch.h"
+#include "harness/core/optional_dims.h"
 #include "harness/core/timing_question.h"
 #include "harness/timing/bench_inputs.h"
 #include "harness/timing/bench_loop.h"
@@ -545,7 +546,7 @@ class LadderTimer {
 
 Ladder bench(const LabOp& op, const BenchShape& shape, std::span<const Variant* const> variants,
              const BenchOptions& options) {
-  if (shape.shape.size() != op.op.dims.size() || !op.op.valid(shape.shape))
+  if (!fits_dims(op.op, shape.shape.size()) || !op.op.valid(shape.shape))
     throw std::invalid_argument(
         fmt::format("bench: not a legal shape of {}, which takes {} numbers", op.op.name, op.op.dims.size()));
   if (options.rounds < 1 || !(options.sample_seconds > 0))

@@ -42,10 +42,12 @@ const std::vector<std::vector<int64_t>> kConvolutionChecks = {
     {1, 2, 3},                           // dilation_y
     {1, 2, 3},                           // dilation_x
     {0, 1},                              // nhwc
+    {0, 1, 2, 3, 4},                     // border
 };
 
-const std::vector<std::string> kConvolutionParameters = {
-    "groups", "r", "s", "stride_y", "stride_x", "pad_y", "pad_x", "dilation_y", "dilation_x", "nhwc"};
+const std::vector<std::string> kConvolutionParameters = {"groups",     "r",     "s",     "stride_y",
+                                                         "stride_x",   "pad_y", "pad_x", "dilation_y",
+                                                         "dilation_x", "nhwc",  "border"};
 
 /// Work of the CUDA rungs that fill whole tiles, regardless of the number of outputs: 8 channels of 8 x 32
 /// outputs with the pixels that they see, or 64 channels of 64 pixels at a depth of whole 64s for each tap.
@@ -88,10 +90,11 @@ const std::vector<std::vector<int64_t>> kPoolChecks = {
     {0, 1, 2, 3},                              // pad_x
     {0, 1, 2},                                 // kind
     {0, 1},                                    // nhwc
+    {0, 1, 2, 3, 4},                           // border
 };
 
-const std::vector<std::string> kPoolParameters = {"r",     "s",     "stride_y", "stride_x",
-                                                  "pad_y", "pad_x", "kind",     "nhwc"};
+const std::vector<std::string> kPoolParameters = {"r",     "s",    "stride_y", "stride_x", "pad_y",
+                                                  "pad_x", "kind", "nhwc",     "border"};
 
 const std::vector<int64_t> kPoolCounted = {2, 3, 21, 37, 3, 3, 2, 2, 1, 1, 0, 0};
 
@@ -137,14 +140,14 @@ KLAB_LAB({
              .check = kPoolChecks,
              .counted = kPoolCounted,
              .traffic = Traffic::copy,
-             .huge = 1e36,
+             .huge = 1e33,
              .parameters = kPoolParameters},
             {.op = make_op<PoolBwd>(),
              .bench = kPools,
              .check = kPoolChecks,
              .counted = kPoolCounted,
              .traffic = Traffic::copy,
-             .huge = 1e36,
+             .huge = 1e33,
              .parameters = kPoolParameters},
             {.op = make_op<Pad2dFwd>(),
              .bench = kPads,

@@ -44,6 +44,14 @@ const Boundary<Conv2dBwd> kNever("tap lies outside for every output", {"pad_y", 
 const Boundary<Conv2dBwd> kLayout("channels last", {"nhwc"}, {"nhwc != 0 ?"}, kEither,
                                   [](const auto& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
 
+const Boundary<Conv2dBwd> kBorder("another border than zeros", {"border"}, {"border != 0"}, kEither,
+                                  [](const auto& a, Sides& met) {
+                                    if (a.shape.pad_y + a.shape.pad_x > 0) met.holds(a.shape.border != 0);
+                                  });
+const Boundary<Conv2dBwd> kMean("mean", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (a.shape.pad_y + a.shape.pad_x > 0) met.holds(a.shape.border == PadShape::mean);
+});
+
 const NoBoundary<Conv2dBwd> kRest({{"i % channels", "an index: sizes draw every remainder"},
                                    {"channel % s.c", "an index: sizes draw every remainder"}});
 

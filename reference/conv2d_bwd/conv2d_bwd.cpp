@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/conv2d_fwd/taps.h"
+#include "reference/pad2d_fwd/around.h"
 
 namespace klab {
 namespace {
@@ -69,10 +70,30 @@ void filter(const Args& x, const Args& magnitude, int64_t to) {
     });
 }
 
+/// Gradients of the layer on pictures with their border, of which d_x is collected. Magnitudes are the results for magnitudes.
+void with_border(const Args& x, const Args& magnitude) {
+  const Conv2dShape &s = x.shape, whole = s.bordered();
+  const Pictures pictures{s.pad(), s.in_channels(), bool(s.nhwc)};
+  const auto size_of_x = size_t(volume(whole.x_dims()));
+  std::vector<double> d_x(size_of_x), unused_x(size_of_x), unused_w(size_t(volume(s.w_dims()))),
+      unused_b(size_t(s.out_channels()));
+  Args none{};
+  none.d_x = unused_x.data(), none.d_w = unused_w.data(), none.d_b = unused_b.data();
+  Conv2dBwd::reference({whole, pictures.with_border(x.x, false).data(), x.w, x.d_y, d_x.data(), x.d_w, x.d_b},
+                       none);
+  pictures.collect(d_x.data(), x.d_x);
+  Conv2dBwd::reference(
+      {whole, pictures.with_border(x.x, true).data(), magnitudes_of(x.w, volume(s.w_dims())).data(),
+       magnitudes_of(x.d_y, volume(s.y_dims())).data(), d_x.data(), magnitude.d_w, magnitude.d_b},
+      none);
+  pictures.collect(d_x.data(), magnitude.d_x);
+}
+
 }  // namespace
 
 void Conv2dBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const Conv2dShape& s = x.shape;
+  if (s.border != 0) return with_border(x, magnitude);
   const int64_t channels = s.in_channels();
   conv2d::shared_out(s.n * channels, s.products(),
                      [&](int64_t i) { input_channel(x, magnitude.d_x, i / channels, i % channels); });

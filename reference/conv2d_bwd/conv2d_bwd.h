@@ -6,11 +6,15 @@
 //   d_w[tap] = Σ over images and outputs o of x[o·stride + tap·dilation − pad]·d_y[o]
 //   d_b      = Σ over images and outputs of d_y
 //
+// With another border than zeros x is the picture with that border, and d_x is collected as pad2d_bwd does: a pixel gets what its
+// copies get, and what the places of a mean get is shared out to all pixels of the channel.
+//
 // d_x is the adjoint of the forward: ⟨conv(x), d_y⟩ = ⟨x, d_x⟩ for b = 0. With stride 1 it is a convolution of d_y with the
 // kernel flipped in both axes and with input and output channels exchanged.
 #pragma once
 
 #include "reference/conv2d_fwd/conv2d_fwd.h"
+#include "reference/pad2d_bwd/pad2d_bwd.h"
 
 namespace klab {
 
@@ -18,6 +22,7 @@ struct Conv2dBwd {
   using Forward = Conv2dFwd;
   static constexpr std::string_view name = "conv2d_bwd";
   static constexpr std::array dims = Conv2dFwd::dims;
+  static constexpr std::array optional = Conv2dFwd::optional;
   using Shape = Conv2dShape;
 
   template <class T>
@@ -43,16 +48,21 @@ struct Conv2dBwd {
 
   static bool valid(const Shape& s) { return s.valid(); }
 
-  /// Three tensors read and three written once; two sums of the forward's products, and d_y added up.
+  /// Three tensors read and three written once; two sums of the forward's products, and d_y added up; a mean and its
+  /// gradient take two additions a pixel.
   static Cost cost(const Shape& s) {
     const double x = double(volume(s.x_dims())), y = double(volume(s.y_dims())),
                  w = double(volume(s.w_dims()));
-    return {.bytes = 4 * (2 * x + 2 * w + y + double(s.out_channels())), .flops = 4 * s.products() + y};
+    const double mean = s.border == PadShape::mean ? 2 * x : 0;
+    return {.bytes = 4 * (2 * x + 2 * w + y + double(s.out_channels())),
+            .flops = 4 * s.products() + y + mean};
   }
 
   /// d_x sums at most k·r·s products, d_w and d_b one for each image and output; the longer sum bounds all.
+  /// A border adds the places that show a pixel to the one, the roundings of a mean to the other.
   static double terms(const Shape& s) {
-    return double(std::max({int64_t(2), s.k * s.taps(), s.n * s.oh() * s.ow()}));
+    const auto longest = double(std::max({int64_t(2), s.k * s.taps(), s.n * s.oh() * s.ow()}));
+    return longest + (s.border != 0 ? Pad2dBwd::terms(s.pad()) + Pad2dFwd::terms(s.pad()) : 0);
   }
 
   /// The sums above; magnitudes are the same sums of absolute values. Uses all processors for large shapes.

@@ -44,6 +44,32 @@ const Boundary<Conv2dFwd> kNever("tap lies outside for every output", {"pad_y", 
 const Boundary<Conv2dFwd> kLayout("channels last", {"nhwc"}, {"nhwc != 0 ?"}, kEither,
                                   [](const auto& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
 
+/// Returns whether some tap reads the border.
+bool reads_border(const Conv2dShape& s) {
+  bool reads = false;
+  each_line(s, [&](int64_t outputs, int64_t size, int64_t stride, int64_t offset) {
+    reads = reads || offset < 0 || (outputs - 1) * stride + offset >= size;
+  });
+  return reads;
+}
+
+const Boundary<Conv2dFwd> kBorder("another border than zeros", {"border"}, {"border != 0"}, kEither,
+                                  [](const auto& a, Sides& met) {
+                                    if (reads_border(a.shape)) met.holds(a.shape.border != 0);
+                                  });
+const Boundary<Conv2dFwd> kReplicate("replicate", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::replicate);
+});
+const Boundary<Conv2dFwd> kCircular("circular", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::circular);
+});
+const Boundary<Conv2dFwd> kReflect("reflect", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::reflect);
+});
+const Boundary<Conv2dFwd> kMean("mean", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::mean);
+});
+
 const NoBoundary<Conv2dFwd> kRest(
     {{"from >= 0 ?", "prices the op"},
      {"from >= size ?", "prices the op"},

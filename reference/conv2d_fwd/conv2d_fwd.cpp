@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/conv2d_fwd/taps.h"
+#include "reference/pad2d_fwd/around.h"
 
 namespace klab {
 namespace {
@@ -34,10 +35,24 @@ void channel(const Conv2dFwd::Args<double>& x, double* magnitude, int64_t image,
     });
 }
 
+/// Writes the border around the pictures, and convolves those. Magnitudes are the results for magnitudes.
+void with_border(const Conv2dFwd::Args<double>& x, const Conv2dFwd::Args<double>& magnitude) {
+  const Conv2dShape &s = x.shape, whole = s.bordered();
+  const Pictures pictures{s.pad(), s.in_channels(), bool(s.nhwc)};
+  std::vector<double> unused(size_t(volume(s.y_dims())));
+  const Conv2dFwd::Args<double> none{.shape = whole, .x = {}, .w = {}, .b = {}, .y = unused.data()};
+  Conv2dFwd::reference({whole, pictures.with_border(x.x, false).data(), x.w, x.b, x.y}, none);
+  Conv2dFwd::reference(
+      {whole, pictures.with_border(x.x, true).data(), magnitudes_of(x.w, volume(s.w_dims())).data(),
+       magnitudes_of(x.b, s.out_channels()).data(), magnitude.y},
+      none);
+}
+
 }  // namespace
 
 void Conv2dFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const Conv2dShape& s = x.shape;
+  if (s.border != 0) return with_border(x, magnitude);
   const int64_t channels = s.out_channels();
   conv2d::shared_out(s.n * channels, s.products(),
                      [&](int64_t i) { channel(x, magnitude.y, i / channels, i % channels); });

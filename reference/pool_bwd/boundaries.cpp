@@ -45,4 +45,20 @@ const Boundary<PoolBwd> kTied(
       for (int64_t i = 0; i < volume(x.shape.x_dims()); ++i) drawn(x.x[i]) = float(random() % 4) - 2;
     });
 
+const Boundary<PoolBwd> kBorder("a border that counts", {"border"}, {"border != 0"}, kEither,
+                                [](const auto& a, Sides& met) {
+                                  if (a.shape.pad_y + a.shape.pad_x > 0) met.holds(a.shape.border != 0);
+                                });
+const Boundary<PoolBwd> kMean("mean", {"border"}, {"border == PadShape::mean"}, kEither,
+                              [](const auto& a, Sides& met) {
+                                if (a.shape.pad_y + a.shape.pad_x > 0)
+                                  met.holds(a.shape.border == PadShape::mean);
+                              });
+
+const NoBoundary<PoolBwd> kRest(
+    {{"pixel = -1, beyond = -1", "none found yet"},
+     {"first < 0 || (&first == &pixel && x[at] > x[pixel])", "finds what a bound of roundings is about"},
+     {"pixel < 0 || beyond < 0 || std::abs(x[pixel] - x[beyond]) > rounded * sizes[beyond]",
+      "a bound of roundings, which no kernel computes"}});
+
 }  // namespace klab

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "reference/pad2d_fwd/around.h"
+
 namespace klab {
 namespace {
 
@@ -36,10 +38,47 @@ void send(const Args& x, double* magnitude, int64_t image, int64_t channel, int6
     }
 }
 
+/// A mean is rounded. Where it is as large as the largest pixel of its window within that, either may win: allows for the whole
+/// gradient at both.
+void allow_either(const PoolShape& s, const PadShape& pad, const double* x, const double* sizes,
+                  const double* d_y, double* magnitude) {
+  const double rounded = std::ldexp(double(pad.h * pad.w + 2), -23), whole_gradient = 0x1p24;
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t channel = 0; channel < s.c; ++channel)
+      for (int64_t i = 0; i < s.oh(); ++i)
+        for (int64_t j = 0; j < s.ow(); ++j) {
+          int64_t pixel = -1, beyond = -1;  // the first that is largest, and the first of the border
+          for (int64_t p = s.rows(i).begin; p < s.rows(i).end; ++p)
+            for (int64_t q = s.columns(j).begin; q < s.columns(j).end; ++q) {
+              const int64_t at = s.x_at(image, channel, p, q);
+              int64_t& first = pad.inside(p - pad.pad_y, q - pad.pad_x) ? pixel : beyond;
+              if (first < 0 || (&first == &pixel && x[at] > x[pixel])) first = at;
+            }
+          if (pixel < 0 || beyond < 0 || std::abs(x[pixel] - x[beyond]) > rounded * sizes[beyond]) continue;
+          const double d = whole_gradient * std::abs(d_y[s.y_at(image, channel, i, j)]);
+          magnitude[pixel] += d;
+          magnitude[beyond] += d;
+        }
+}
+
+/// Gradients of the pictures with their border, collected. Magnitudes are the results for magnitudes of d_y.
+void with_border(const Args& x, const Args& magnitude) {
+  const PoolShape &s = x.shape, whole = s.bordered();
+  const Pictures pictures{s.pad(), s.c, bool(s.nhwc)};
+  const std::vector<double> values = pictures.with_border(x.x, false);
+  std::vector<double> d_x(values.size()), sizes(values.size());
+  PoolBwd::reference({whole, values.data(), x.d_y, d_x.data()}, {whole, nullptr, nullptr, sizes.data()});
+  if (s.is_max() && s.border == PadShape::mean)
+    allow_either(whole, s.pad(), values.data(), pictures.with_border(x.x, true).data(), x.d_y, sizes.data());
+  pictures.collect(d_x.data(), x.d_x);
+  pictures.collect(sizes.data(), magnitude.d_x);
+}
+
 }  // namespace
 
 void PoolBwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return with_border(x, magnitude);
   std::fill_n(x.d_x, volume(s.x_dims()), 0.0);
   std::fill_n(magnitude.d_x, volume(s.x_dims()), 0.0);
   for (int64_t image = 0; image < s.n; ++image)

@@ -65,5 +65,28 @@ const Boundary<PoolFwd> kCounted("padding is counted at the border", {"kind", "p
 const Boundary<PoolFwd> kLayout("channels last", {"nhwc"}, {"nhwc != 0 ?"}, kEither,
                                 [](const auto& a, Sides& met) { met.holds(a.shape.nhwc != 0); });
 
+/// Returns whether some window reaches over the edge.
+bool reads_border(const PoolShape& s) {
+  return s.pad_y + s.pad_x > 0 || (s.oh() - 1) * s.stride_y + s.r > s.h ||
+         (s.ow() - 1) * s.stride_x + s.s > s.w;
+}
+
+const Boundary<PoolFwd> kBorder("a border that counts", {"border"}, {"border != 0"}, kEither,
+                                [](const auto& a, Sides& met) {
+                                  if (reads_border(a.shape)) met.holds(a.shape.border != 0);
+                                });
+const Boundary<PoolFwd> kReplicate("replicate", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::replicate);
+});
+const Boundary<PoolFwd> kCircular("circular", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::circular);
+});
+const Boundary<PoolFwd> kReflect("reflect", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::reflect);
+});
+const Boundary<PoolFwd> kMean("mean", {"border"}, {}, kEither, [](const auto& a, Sides& met) {
+  if (reads_border(a.shape)) met.holds(a.shape.border == PadShape::mean);
+});
+
 }  // namespace
 }  // namespace klab

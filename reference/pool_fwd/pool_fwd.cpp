@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "reference/pad2d_fwd/around.h"
+
 namespace klab {
 namespace {
 
@@ -24,10 +26,21 @@ Reduced window(const PoolShape& s, const double* x, int64_t image, int64_t chann
   return {sum / by, sum_abs / by};
 }
 
+/// Writes the border around the pictures, and reduces those. Magnitudes are the results for magnitudes.
+void with_border(const PoolFwd::Args<double>& x, const PoolFwd::Args<double>& magnitude) {
+  const PoolShape &s = x.shape, whole = s.bordered();
+  const Pictures pictures{s.pad(), s.c, bool(s.nhwc)};
+  std::vector<double> unused(size_t(volume(s.y_dims())));
+  const PoolFwd::Args<double> none{.shape = whole, .x = {}, .y = unused.data()};
+  PoolFwd::reference({whole, pictures.with_border(x.x, false).data(), x.y}, none);
+  PoolFwd::reference({whole, pictures.with_border(x.x, true).data(), magnitude.y}, none);
+}
+
 }  // namespace
 
 void PoolFwd::reference(const Args<double>& x, const Args<double>& magnitude) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return with_border(x, magnitude);
   for (int64_t image = 0; image < s.n; ++image)
     for (int64_t channel = 0; channel < s.c; ++channel)
       for (int64_t i = 0; i < s.oh(); ++i)

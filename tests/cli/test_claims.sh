@@ -73,6 +73,10 @@ refuse 'r["schema_version"] = 1' '"schema_version" is 1'
 refuse 'r["machine"] = "0123456789abcdef"' '"machine" is 0123456789abcdef'
 refuse 'r["claims"][0]["verdict"] = "depends"' 'its rule and values say'
 refuse 'del r["claims"][0]["rows"]' '"rows" is missing'
+# What the message asks for helps.
+refuse 'r["schema_version"] = 1' 'move the file away, then klab claims --all makes a new one'
+mv bad.json away.json
+try 0 'quadratic, seed 1: 3 claims' --all quadratic --out bad.json
 change 'r["claims"][0]["edition"] = 9'
 try 0 'quadratic, seed 1: 1 claims' --all quadratic --out bad.json
 try 2 'nowhere' --all quadratic --out nowhere/record.json

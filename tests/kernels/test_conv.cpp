@@ -8,8 +8,10 @@
 #include <limits>
 #include <random>
 
+#include "harness/check/cases.h"
 #include "harness/check/check.h"
 #include "harness/check/failure_text.h"
+#include "harness/check/shape_reader.h"
 #include "harness/core/registry.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 #include "reference/generator.h"
@@ -22,8 +24,8 @@ using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 constexpr float kPoison = std::numeric_limits<float>::quiet_NaN();
 
-auto view(const Conv2dShape& s) { return std::bit_cast<std::array<int64_t, 15>>(s); }
-auto view(const PoolShape& s) { return std::bit_cast<std::array<int64_t, 12>>(s); }
+auto view(const Conv2dShape& s) { return std::bit_cast<std::array<int64_t, 16>>(s); }
+auto view(const PoolShape& s) { return std::bit_cast<std::array<int64_t, 13>>(s); }
 
 template <class Shape>
 std::vector<const Variant*> runnable(const std::string& op, const Shape& shape) {
@@ -317,6 +319,95 @@ TEST(Pool, GivesTheGradientToTheFirstOfSeveralLargest) {
                 (Floats{0, 11, 0, 100, 0, 1000, 0, 0, 0}));
     }
   }
+}
+
+// ---- Borders
+
+TEST(Borders, AreReadByHand) {
+  // One row, a kernel of three ones: each output is the sum of a pixel and its neighbors, the border's at both ends.
+  Conv2dShape s{1, 1, 1, 1, 1, 3, 1, 3, 1, 1, 0, 1, 1, 1, 0};
+  const Floats x = {1, 2, 6}, w = {1, 1, 1}, b = {0};
+  for (const auto& [border, want] : std::vector<std::pair<int64_t, Floats>>{{PadShape::zeros, {3, 9, 8}},
+                                                                            {PadShape::replicate, {4, 9, 14}},
+                                                                            {PadShape::circular, {9, 9, 9}},
+                                                                            {PadShape::reflect, {5, 9, 10}},
+                                                                            {PadShape::mean, {6, 9, 11}}}) {
+    s.border = border;
+    for (const Variant* v : runnable("conv2d_fwd", s)) EXPECT_EQ(convolved(*v, s, x, w, b), want) << v->id;
+  }
+  PoolShape p{1, 1, 1, 3, 1, 2, 1, 1, 0, 1, 0, 0};
+  for (const auto& [border, want] :
+       std::vector<std::pair<int64_t, Floats>>{{0, {1, 2, 6, 6}},
+                                               {PadShape::circular, {6, 2, 6, 6}},
+                                               {PadShape::reflect, {2, 2, 6, 6}},
+                                               {PadShape::mean, {3, 2, 6, 6}}}) {
+    p.border = border;
+    for (const Variant* v : runnable("pool_fwd", p)) EXPECT_EQ(pooled(*v, p, x), want) << v->id;
+  }
+}
+
+TEST(Borders, GradientsOfAMeanReachEveryPixel) {
+  // The first output is the mean alone: its gradient is shared out to all pixels.
+  Conv2dShape s{1, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 0, PadShape::mean};
+  Floats d_y(16, 0);
+  d_y[0] = 8;
+  for (const Variant* v : runnable("conv2d_bwd", s)) {
+    Floats x = {1, 2, 3, 6}, w = {2}, d_x(4, kPoison), d_w(1, kPoison), d_b(1, kPoison);
+    std::array<void*, 6> pointers = {x.data(), w.data(), d_y.data(), d_x.data(), d_w.data(), d_b.data()};
+    v->bind(view(s), pointers)();
+    EXPECT_EQ(d_x, (Floats{4, 4, 4, 4})) << v->id;
+    EXPECT_EQ(d_w, Floats{8 * 3}) << v->id;
+    EXPECT_EQ(d_b, Floats{8}) << v->id;
+  }
+}
+
+TEST(Borders, AgreeWithTheReferenceOverAGridOfKinds) {
+  const auto agree = [](const char* op, const auto& shape, int& cases) {
+    const auto dims = view(shape);
+    const OpCheck result = check(*find_op(op), variants_of(op),
+                                 {.max_failures = 1, .shape = {dims.begin(), dims.end()}, .quick = true});
+    for (const CheckResult& one : result.variants) {
+      cases += one.cases;
+      for (const Failure& f : one.failures) ADD_FAILURE() << one.variant << ": " << failure_text(f);
+    }
+    if (result.reference)
+      for (const Failure& f : result.reference->failures) ADD_FAILURE() << failure_text(f);
+  };
+  int cases = 0;
+  for (const int64_t border : {PadShape::replicate, PadShape::circular, PadShape::reflect, PadShape::mean})
+    for (const int64_t nhwc : {0, 1}) {
+      const Conv2dShape s{2, 2, 2, 3, 6, 5, 3, 2, 2, 1, 2, 1, 1, 2, nhwc, border};
+      agree("conv2d_fwd", s, cases);
+      agree("conv2d_bwd", s, cases);
+      for (const int64_t kind : {0, 1, 2}) {
+        const PoolShape p{2, 3, 7, 5, 3, 2, 2, 1, 2, 1, kind, nhwc, border};
+        agree("pool_fwd", p, cases);
+        agree("pool_bwd", p, cases);
+      }
+    }
+  EXPECT_GT(cases, 200);
+}
+
+TEST(Borders, AreForRungsThatNameThem) {
+  const Conv2dShape s{1, 1, 4, 4, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, PadShape::reflect};
+  int takes = 0, refuses = 0;
+  for (const Variant* v : variants_of("conv2d_fwd", "cpu")) {
+    const bool names = std::ranges::find(v->needs, "border") != v->needs.end();
+    const std::string why = v->supported(view(s), {.threads = 1});
+    ++(names ? takes : refuses);
+    EXPECT_EQ(why, names ? "" : "it takes no other border than 0") << v->id;
+  }
+  EXPECT_GE(takes, 2);
+  EXPECT_GT(refuses, 0);
+  // A shape without the border is that of zeros.
+  const LabOp& op = *find_op("conv2d_fwd");
+  const std::vector<int64_t> without = {1, 1, 4, 4, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0};
+  std::vector<int64_t> with = without;
+  with.push_back(0);
+  EXPECT_EQ(shape_text(op.op, without), shape_text(op.op, with));
+  EXPECT_EQ(shape_from_text(op.op, shape_text(op.op, with)), without);
+  EXPECT_NE(shape_text(op.op, view(s)), shape_text(op.op, with));
+  EXPECT_EQ(shape_from_text(op.op, shape_text(op.op, view(s))).back(), PadShape::reflect);
 }
 
 TEST(Pool, GradientsOverAGridOfParameters) {

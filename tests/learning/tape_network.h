@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -61,21 +62,29 @@ inline Tape::Value conv2d(Tape& t, const Conv2dShape& s, Tape::Value x, Tape::Va
   const int64_t pixels = s.oh() * s.ow(), taps = s.c * s.taps();
   std::vector<int64_t> all(size_t(s.n * s.out_channels() * pixels));
   Tape::Value y = t.input({s.n, s.out_channels(), pixels}, std::vector<double>(all.size()));
+  const PadShape pad = s.pad();
+  std::vector<int64_t> planes(size_t(pad.planes * s.h * s.w));
+  std::iota(planes.begin(), planes.end(), 0);
+  const Tape::Value means =
+      t.scale(t.sum(t.gather(x, {pad.planes, s.h * s.w}, planes)), 1 / double(s.h * s.w));
   for (int64_t n = 0; n < s.n; ++n)
     for (int64_t g = 0; g < s.groups; ++g) {
-      std::vector<int64_t> columns, kernel, back(all.size(), -1);
+      std::vector<int64_t> columns, of_mean, kernel, back(all.size(), -1);
       for (int64_t p = 0; p < taps; ++p)  // im2col
         for (int64_t o = 0; o < pixels; ++o) {
           const int64_t row = o / s.ow() * s.stride_y - s.pad_y + p / s.s % s.r * s.dilation_y;
           const int64_t column = o % s.ow() * s.stride_x - s.pad_x + p % s.s * s.dilation_x;
-          const bool inside = row >= 0 && column >= 0 && row < s.h && column < s.w;
-          columns.push_back(inside ? s.x_at(n, g * s.c + p / s.taps(), row, column) : -1);
+          const bool shown = pad.inside(row, column) || pad.copies();
+          const int64_t channel = g * s.c + p / s.taps();
+          columns.push_back(shown ? s.x_at(n, channel, pad.source(row, s.h), pad.source(column, s.w)) : -1);
+          of_mean.push_back(!shown && s.border == PadShape::mean ? n * s.in_channels() + channel : -1);
         }
       for (int64_t i = 0; i < s.k * taps; ++i) kernel.push_back(g * s.k * taps + i);
       for (int64_t i = 0; i < s.k * pixels; ++i)
         back[size_t((n * s.out_channels() + g * s.k) * pixels + i)] = i;
-      const Tape::Value product =
-          t.matmul(t.gather(w, {s.k, taps}, kernel), t.gather(x, {taps, pixels}, columns));
+      const Tape::Value matrix =
+          t.add(t.gather(x, {taps, pixels}, columns), t.gather(means, {taps, pixels}, of_mean));
+      const Tape::Value product = t.matmul(t.gather(w, {s.k, taps}, kernel), matrix);
       y = t.add(y, t.gather(product, t.dims(y), back));
     }
   return t.add(y, channels(t, b, s.n, s.out_channels(), pixels));
@@ -197,10 +206,14 @@ inline std::vector<Case> network_cases() {
                     return {{"y", x}};
                   }});
   for (const Conv2dShape& s : {Conv2dShape{2, 1, 3, 4, 6, 5, 3, 3, 1, 1, 1, 1, 1, 1, 0},
-                               Conv2dShape{1, 2, 2, 3, 7, 8, 3, 2, 2, 1, 1, 0, 1, 2, 0}})
+                               Conv2dShape{1, 2, 2, 3, 7, 8, 3, 2, 2, 1, 1, 0, 1, 2, 0},
+                               Conv2dShape{1, 2, 2, 3, 5, 4, 3, 3, 2, 1, 2, 3, 1, 2, 0, PadShape::replicate},
+                               Conv2dShape{1, 2, 2, 3, 5, 4, 3, 3, 2, 1, 2, 3, 1, 2, 0, PadShape::circular},
+                               Conv2dShape{1, 2, 2, 3, 5, 4, 3, 3, 2, 1, 2, 3, 1, 2, 0, PadShape::reflect},
+                               Conv2dShape{2, 2, 2, 3, 5, 4, 3, 3, 2, 1, 2, 3, 1, 2, 0, PadShape::mean}})
     list.push_back({"conv2d_bwd",
                     {s.n, s.groups, s.c, s.k, s.h, s.w, s.r, s.s, s.stride_y, s.stride_x, s.pad_y, s.pad_x,
-                     s.dilation_y, s.dilation_x, s.nhwc},
+                     s.dilation_y, s.dilation_x, s.nhwc, s.border},
                     [s](Tape& t, const Values& v, const Numbers&) -> Values {
                       const Tape::Value b =
                           t.input({s.out_channels()}, std::vector<double>(size_t(s.out_channels())));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# CUDA rungs contain the instructions that their headers promise (reports/machine_code.py), and a rung that does not is refused.
+# Rungs contain the instructions that their headers promise (reports/machine_code.py), and a rung that does not is refused.
 set -uo pipefail
 . "$(dirname "$0")/../common.sh"
 command -v python3 >/dev/null || { echo "python3 is not here"; exit 77; }
@@ -11,9 +11,9 @@ ends() { [[ $code -eq $1 ]] && grep -qF -- "$2" "$tmp/said" || { cat "$tmp/said"
 "$root/reports/machine_code.py" --check >"$tmp/said" 2>&1 || { cat "$tmp/said"; fail "the tree's rungs"; }
 tail -n 2 "$tmp/said"
 compared=$(sed -nE 's/^([0-9]+) rungs compared.*/\1/p' "$tmp/said")
-declared=$(grep -lE '^// SASS ' "$root"/kernels/*/cuda/*.cu | wc -l)
+declared=$(grep -lE '^// (SASS|CODE) ' "$root"/kernels/*/cuda/*.cu "$root"/kernels/*/cpu/*.cpp | wc -l)
 left=$(sed -n 's/^not compared.*here: //p' "$tmp/said" | wc -w)
-[[ $((compared + left)) -eq $declared && $declared -gt 0 ]] || fail "$declared rungs have a SASS line, $compared were compared, $left left out"
+[[ $((compared + left)) -eq $declared && $declared -gt 0 ]] || fail "$declared rungs have a SASS or CODE line, $compared were compared, $left left out"
 
 # A tree of one rung, and compilers that are none: they say what the machine code is.
 mkdir -p "$tmp/tree/kernels/axpy/cuda" "$tmp/tree/kernels/common" "$tmp/bin"
@@ -92,8 +92,54 @@ tool --check; code=$?; ends 0 "1 rungs compared"
 echo 'int g(int);' >"$tmp/tree/kernels/common/part.h"
 tool --check; code=$?; ends 0 "1 rungs compared"
 [[ $(wc -l <"$CALLS") -eq 1 ]] || fail "an included header changed, and it is not compiled"
-KLAB_NVCC=none tool --check; code=$?; ends 0 "not compared, since their code changed and nvcc and nvdisasm are not both here: axpy.cuda.01_a"
+KLAB_NVCC=none tool --check; code=$?; ends 0 "not compared, since their code changed and nvcc and nvdisasm, or g++ for x86, are not here: axpy.cuda.01_a"
 KLAB_NVCC=none tool --write; code=$?; ends 2 "is not here"
 printf '#!/bin/sh\necho "a.cu(3): error: no" >&2\nexit 1\n' >"$tmp/bin/nvcc"
 tool --check; code=$?; ends 2 "error: no"
+rm -r "$tmp/tree/kernels/axpy" "$tmp/tree/reports"
+# A rung of the processor: kinds of instructions, by a compiler that says what the assembly is.
+mkdir -p "$tmp/tree/kernels/axpy/cpu"
+rung=$tmp/tree/kernels/axpy/cpu/02_b.cpp
+make_rung() { printf '// axpy.cpu.02_b: a rung.\n//\n// CHANGE    sums.\n// CODE      %s\nint f() { return 1; }\n' "$1" >"$rung"; }
+cat >"$tmp/bin/g++" <<'N'
+#!/usr/bin/env bash
+[[ $1 != --version ]] || { echo "g++ (Debian) 12.2.0"; exit; }
+[[ $1 != -dumpmachine ]] || { echo "x86_64-linux-gnu"; exit; }
+while [[ $# -gt 1 ]]; do [[ $1 == -o ]] && out=$2; shift; done
+cat >"$out" <<'S'
+	.text
+_ZN4klab3runE:
+	vmovss	(%rax,%rcx,4), %xmm0
+	vmulss	4(%rdx), %xmm0, %xmm1
+	vfmadd231ps	(%rdi), %ymm2, %ymm3
+	vaddps	%ymm1, %ymm2, %ymm3
+	vmovss	%xmm1, 8(%rsi,%rcx,4)
+	vmovss	%xmm1, 16(%rsp)
+	leaq	4(%rax), %rax
+	call	expf@PLT
+	jne	.L2
+	jmp	.L3
+_ZN4klab9RegistrarE:
+	call	register_variant
+	.section	.text.startup,"ax",@progbits
+_GLOBAL__sub_I_run:
+	call	other
+S
+N
+chmod +x "$tmp/bin/g++"
+export KLAB_MACHINE_CXX=$tmp/bin/g++
+make_rung "CALL.expf VFMA.YMM; no VDIV"
+tool --write; code=$?; ends 0 "1 rungs in"
+grep -qF "g++ 12.2,CALL.expf=1 JUMP=1 LOAD=3 STACK=1 STORE=1 VADD.YMM=1 VFMA.YMM=1 VMUL=1" "$tmp/tree/reports/recorded/machine_code.csv" || { cat "$tmp/tree/reports/recorded/machine_code.csv"; fail "the processor's record"; }
+tool --check; code=$?; ends 0 "1 rungs compared"
+make_rung "VMUL; no CALL STACK"
+tool --check; code=$?; ends 1 "kernels/axpy/cpu/02_b.cpp: has 1 CALL.expf, and its header says no CALL"
+make_rung "vmul"
+tool --check; code=$?; ends 2 "kernels/axpy/cpu/02_b.cpp: CODE:"
+make_rung "VMUL"
+echo 'int g();' >>"$rung"
+KLAB_MACHINE_CXX=none tool --check; code=$?; ends 0 "g++ for x86, are not here: axpy.cpu.02_b"
+KLAB_MACHINE_CXX=none tool --write; code=$?; ends 2 "g++ for x86"
+tool --show axpy.cpu.02_b; code=$?; ends 0 "1 VFMA.YMM"
+tool --show axpy.cpu.03_c; code=$?; ends 2 "axpy.cpu.03_c is no rung"
 exit $((failures > 0))

@@ -12,6 +12,7 @@
 #include "harness/check/crash_guard.h"
 #include "harness/cli/command.h"
 #include "harness/core/buffers.h"
+#include "harness/core/optional_dims.h"
 #include "harness/core/select.h"
 #include "harness/records/tensor_file.h"
 
@@ -77,6 +78,7 @@ std::vector<std::vector<std::optional<size_t>>> plain_dimensions(const LabOp& op
 /// Parses "17,33" or "n=17,c=33"; unspecified dimensions are -1.
 std::vector<int64_t> asked_shape(const Op& op, const std::vector<std::string>& words) {
   std::vector<int64_t> shape(op.dims.size(), -1);
+  for (size_t d = fewest_dims(op); d < shape.size(); ++d) shape[d] = 0;
   const std::string dims = fmt::format("{}", fmt::join(op.dims, ", "));
   const auto number = [&](const std::string& text) {
     size_t used = 0;
@@ -94,7 +96,7 @@ std::vector<int64_t> asked_shape(const Op& op, const std::vector<std::string>& w
   for (size_t i = 0; i < words.size(); ++i) {
     const size_t sign = words[i].find('=');
     if (sign == std::string::npos) {
-      if (words.size() != op.dims.size())
+      if (!fits_dims(op, words.size()))
         throw std::invalid_argument(
             fmt::format("--shape has {} numbers but {} takes {} ({}); single ones are named: {}=17",
                         words.size(), op.name, op.dims.size(), dims, op.dims.front()));

@@ -3,6 +3,7 @@
 // CHANGE    the naive loop; stops a ray once less than 1e-4 of the light gets through.
 // EXPECT    bound by the two exponentials and by the product that each sample hands to the next.
 // NUMERICS  one rounding a operation in sample order; transmittance is a running product.
+// CODE      CALL.expf; no VMUL.YMM
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -4,6 +4,7 @@
 //           loop has multiplications only.
 // EXPECT    the exponentials no longer matter; the chain of one multiplication per sample remains.
 // NUMERICS  as the parent, with the exponential of kernels/common/exp-inl.h (1.7u).
+// CODE      VFMA.YMM; no CALL.expf
 #include <algorithm>
 
 #include "harness/core/registrar.h"

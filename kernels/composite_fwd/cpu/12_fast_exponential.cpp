@@ -5,6 +5,7 @@
 // EXPECT    a claim says 1.2 to 1.5. The library's float exponential is a call with a table; without it a core sees more of
 //           the next samples: at least 1.1 times as fast.
 // NUMERICS  as the parent, with an exponential of at most 1.7 units in the last place.
+// CODE      VFMA.XMM; no CALL.expf
 #include "harness/core/registrar.h"
 #include "kernels/common/simd.h"
 #include "reference/composite_fwd/composite_fwd.h"

@@ -5,6 +5,7 @@
 // EXPECT    a claim says 1.5 to 2. A core that executes out of order has several samples' exponentials in flight in the parent,
 //           too, and an opaque ray computes exponentials that it does not need: less than 1.05.
 // NUMERICS  as the parent.
+// CODE      CALL.expf; no VMUL.YMM
 #include <algorithm>
 #include <cmath>
 

@@ -6,6 +6,7 @@
 //           of one addition a sample, as long; they stay. Less than 1.05.
 // NUMERICS  transmittance is a product in tree order.
 // NEEDS     nothing; any number of lanes up to 16.
+// CODE      VFMA.YMM; no CALL.expf
 #include <algorithm>
 
 #include "harness/core/registrar.h"

@@ -4,6 +4,7 @@
 // EXPECT    a claim says that it helps. The loop may end behind each sample and calls two exponentials in each, so an
 //           addition and a comparison less do not show: less than 1.05.
 // NUMERICS  as the parent.
+// CODE      CALL.expf; no VMUL.YMM
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -6,6 +6,7 @@
 //           replaces one of products.)
 // NUMERICS  relative error of T grows with the optical depth, where T itself falls faster; weights are
 //           differences, so small ones keep an absolute error of a few u.
+// CODE      CALL.expf; no VMUL.YMM
 #include <cmath>
 
 #include "harness/core/registrar.h"

@@ -5,10 +5,11 @@
 // EXPECT    two multiply-adds into memory for each product of the forward, one of them always into the same weight: a chain
 //           through a store and a load.
 // NUMERICS  float accumulators in memory; d_w and d_b one chain of n·oh·ow additions, d_x one of at most k·r·s.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border other than zeros: copies of the pictures with it, and their gradients.
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/pad/layers.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
 namespace klab {
@@ -33,6 +34,7 @@ void one_output(const Conv2dBwd::Args<float>& x, int64_t image, int64_t to, int6
 
 void run(const Conv2dBwd::Args<float>& x) {
   const Conv2dShape& s = x.shape;
+  if (s.border != 0) return pad::backward(x, s.in_channels(), run);
   std::fill_n(x.d_x, volume(s.x_dims()), 0.0F);
   std::fill_n(x.d_w, volume(s.w_dims()), 0.0F);
   std::fill_n(x.d_b, s.out_channels(), 0.0F);
@@ -42,7 +44,7 @@ void run(const Conv2dBwd::Args<float>& x) {
         for (int64_t j = 0; j < s.ow(); ++j) one_output(x, image, to, i, j);
 }
 
-KLAB_VARIANT(Conv2dBwd, {.run = run});
+KLAB_VARIANT(Conv2dBwd, {.run = run, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

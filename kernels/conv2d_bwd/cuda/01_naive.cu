@@ -5,9 +5,11 @@
 // EXPECT    d_x like the forward, lanes at neighboring pixels. In d_w lanes are neighboring taps: they share d_y and read 32
 //           pixels a tap apart, and a layer has fewer weights than a GPU has threads, each with n·oh·ow steps to go.
 // NUMERICS  float accumulators, one chain for each gradient.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border other than zeros: device memory for copies of the pictures with it, and their
+//           gradients.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
 namespace klab {
@@ -77,6 +79,7 @@ dim3 blocks(int64_t total) { return dim3(unsigned((total + kThreads - 1) / kThre
 
 void run(const Conv2dBwd::Args<float>& x) {
   const Conv2dShape& s = x.shape;
+  if (s.border != 0) return pad::backward(x, s.in_channels(), run);
   const int64_t pixels = s.n * s.in_channels() * s.h * s.w, weights = s.out_channels() * s.c * s.taps();
   if (pixels > 0)
     cuda::launch(input_gradient, blocks(pixels), dim3(kThreads), 0, s, x.w, x.d_y, x.d_x, pixels);
@@ -85,7 +88,7 @@ void run(const Conv2dBwd::Args<float>& x) {
   if (s.k > 0) cuda::launch(bias_gradient, blocks(s.out_channels()), dim3(kThreads), 0, s, x.d_y, x.d_b);
 }
 
-KLAB_VARIANT(Conv2dBwd, {.run = run, .tiles = {32}});
+KLAB_VARIANT(Conv2dBwd, {.run = run, .tiles = {32}, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

@@ -13,6 +13,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/conv/implicit.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/conv2d_bwd/conv2d_bwd.h"
 
 namespace klab {
@@ -55,6 +56,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 }
 
 void run(const Conv2dBwd::Args<float>& x) {
+  if (x.shape.border != 0) return pad::backward(x, x.shape.in_channels(), run);
   const Sizes z = sizes_of(x.shape);
   const Split input = split_of(z, Sum::input), weights = split_of(z, Sum::weights);
   const int blocks = input.blocks() + weights.blocks() + z.groups * z.k;
@@ -91,6 +93,7 @@ KLAB_VARIANT(Conv2dBwd,
               .forward = "04_implicit_product",
               .numerics = {.unit = Unit::bf16},
               .tiles = {kEach, kTile},
+              .needs = {"border"},
               .expect = {.shape = {1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 15},
               .supported = supported});
 

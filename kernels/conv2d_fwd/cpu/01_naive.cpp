@@ -4,8 +4,9 @@
 //           inside the image.
 // EXPECT    one multiply-add an addition's latency, with an index computed and two comparisons for each.
 // NUMERICS  float accumulator that begins with the bias, one chain of c·r·s additions.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border other than zeros: a copy of the pictures with it.
 #include "harness/core/registrar.h"
+#include "kernels/common/pad/layers.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 namespace klab {
@@ -28,13 +29,14 @@ float output(const Conv2dFwd::Args<float>& x, int64_t image, int64_t to, int64_t
 
 void run(const Conv2dFwd::Args<float>& x) {
   const Conv2dShape& s = x.shape;
+  if (s.border != 0) return pad::forward(x, s.in_channels(), run);
   for (int64_t image = 0; image < s.n; ++image)
     for (int64_t to = 0; to < s.out_channels(); ++to)
       for (int64_t i = 0; i < s.oh(); ++i)
         for (int64_t j = 0; j < s.ow(); ++j) x.y[s.y_at(image, to, i, j)] = output(x, image, to, i, j);
 }
 
-KLAB_VARIANT(Conv2dFwd, {.run = run});
+KLAB_VARIANT(Conv2dFwd, {.run = run, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

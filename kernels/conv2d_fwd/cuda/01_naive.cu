@@ -5,9 +5,10 @@
 //           which the next tap reads again, shifted by one. NHWC: a warp shares its pixel, and each lane reads another
 //           kernel, c·r·s floats from its neighbor's.
 // NUMERICS  float accumulator that begins with the bias, one chain of c·r·s additions.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border other than zeros: device memory for a copy of the pictures with it.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 namespace klab {
@@ -38,13 +39,14 @@ __global__ void __launch_bounds__(kThreads)
 
 void run(const Conv2dFwd::Args<float>& x) {
   const Conv2dShape& s = x.shape;
+  if (s.border != 0) return pad::forward(x, s.in_channels(), run);
   const int64_t total = s.n * s.out_channels() * s.oh() * s.ow();
   if (total == 0) return;
   cuda::launch(outputs, dim3(unsigned((total + kThreads - 1) / kThreads)), dim3(kThreads), 0, s, x.x, x.w,
                x.b, x.y, total);
 }
 
-KLAB_VARIANT(Conv2dFwd, {.run = run, .tiles = {32}});
+KLAB_VARIANT(Conv2dFwd, {.run = run, .tiles = {32}, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

@@ -15,6 +15,7 @@
 #include "harness/core/registrar.h"
 #include "kernels/common/conv/implicit.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/conv2d_fwd/conv2d_fwd.h"
 
 namespace klab {
@@ -29,6 +30,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 }
 
 void run(const Conv2dFwd::Args<float>& x) {
+  if (x.shape.border != 0) return pad::forward(x, x.shape.in_channels(), run);
   const Sizes z = sizes_of(x.shape);
   const Split split = split_of(z, Sum::forward);
   if (split.tiles == 0) return;
@@ -58,6 +60,7 @@ KLAB_VARIANT(Conv2dFwd,
               .parent = "03_im2col",
               .numerics = {.unit = Unit::bf16},
               .tiles = {kEach, kTile},
+              .needs = {"border"},
               .expect = {.shape = {1, 1, 256, 256, 28, 28, 3, 3, 1, 1, 1, 1, 1, 1, 0}, .over_parent = 6},
               .supported = supported});
 

@@ -5,10 +5,11 @@
 // EXPECT    the forward's chain of comparisons, with an unpredictable branch; an addition through memory for
 //           each.
 // NUMERICS  float sums in d_x.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border: copies of the pictures with it, and their gradients.
 #include <algorithm>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/pad/layers.h"
 #include "reference/pool_bwd/pool_bwd.h"
 
 namespace klab {
@@ -39,6 +40,7 @@ void send(const PoolBwd::Args<float>& x, int64_t image, int64_t channel, int64_t
 
 void run(const PoolBwd::Args<float>& x) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return pad::backward(x, s.c, run);
   std::fill_n(x.d_x, volume(s.x_dims()), 0.0F);
   for (int64_t image = 0; image < s.n; ++image)
     for (int64_t channel = 0; channel < s.c; ++channel)
@@ -46,7 +48,7 @@ void run(const PoolBwd::Args<float>& x) {
         for (int64_t j = 0; j < s.ow(); ++j) send(x, image, channel, i, j);
 }
 
-KLAB_VARIANT(PoolBwd, {.run = run});
+KLAB_VARIANT(PoolBwd, {.run = run, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/pad/layers.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "reference/pool_bwd/pool_bwd.h"
@@ -37,11 +38,15 @@ using lines::Tag;
 KLAB_SIMD_ONCE(pool);
 
 #if HWY_ONCE
-void run(const PoolBwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
+void run(const PoolBwd::Args<float>& x) {
+  if (x.shape.border != 0) return pad::backward(x, x.shape.c, run);
+  HWY_DYNAMIC_DISPATCH(pool)(x);
+}
 
 KLAB_VARIANT(PoolBwd, {.run = run,
                        .parent = "02_simd",
                        .tiles = {8, 16, 32},
+                       .needs = {"border"},
                        .expect = {.shape = {1, 64, 112, 112, 2, 2, 2, 2, 0, 0, 0, 0}, .over_parent = 1.5},
                        .was = {"04_written_once"}});
 KLAB_SIMD_CLOSE();

@@ -5,9 +5,10 @@
 // EXPECT    r·s comparisons for each window and each of its pixels: (r·s)² loads for a window of a maximum, most of which L1
 //           has.
 // NUMERICS  float sums, in the order of the windows.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border: device memory for copies of the pictures with it, and their gradients.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/pool_bwd/pool_bwd.h"
 
 namespace klab {
@@ -59,13 +60,14 @@ __global__ void __launch_bounds__(kThreads)
 
 void run(const PoolBwd::Args<float>& x) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return pad::backward(x, s.c, run);
   const int64_t total = s.n * s.c * s.h * s.w;
   if (total == 0) return;
   cuda::launch(pixels, dim3(unsigned((total + kThreads - 1) / kThreads)), dim3(kThreads), 0, s, x.x, x.d_y,
                x.d_x, total);
 }
 
-KLAB_VARIANT(PoolBwd, {.run = run, .tiles = {32}});
+KLAB_VARIANT(PoolBwd, {.run = run, .tiles = {32}, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

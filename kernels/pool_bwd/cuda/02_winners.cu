@@ -11,6 +11,7 @@
 // SASS      LDG; no LDL STL CALL.div_s64 CALL.div_u64 CALL.rem_s64
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/pool_bwd/pool_bwd.h"
 
 namespace klab {
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void run(const PoolBwd::Args<float>& x) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return pad::backward(x, s.c, run);
   const int64_t planes = s.nhwc != 0 ? s.n : s.n * s.c, channels = s.nhwc != 0 ? s.c : 1;
   const int64_t in = s.h * s.w * channels, out = s.oh() * s.ow() * channels;
   if (planes * in == 0) return;
@@ -118,6 +120,7 @@ std::string supported(const PoolShape& s, const Host&) {
 KLAB_VARIANT(PoolBwd, {.run = run,
                        .parent = "01_naive",
                        .tiles = {32, kThreads},
+                       .needs = {"border"},
                        .expect = {.shape = {1, 64, 112, 112, 3, 3, 2, 2, 1, 1, 0, 0}, .over_parent = 5},
                        .supported = supported});
 

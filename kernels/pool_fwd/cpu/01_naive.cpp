@@ -3,8 +3,9 @@
 // CHANGE    the definition: for every output two loops over the part of the window inside the image.
 // EXPECT    one comparison or addition at a time, each waiting for the last, and an index computed for each.
 // NUMERICS  a maximum is exact; an average sums in float along rows, then divides.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border: a copy of the pictures with it.
 #include "harness/core/registrar.h"
+#include "kernels/common/pad/layers.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
 namespace klab {
@@ -25,6 +26,7 @@ float output(const PoolFwd::Args<float>& x, int64_t image, int64_t channel, int6
 
 void run(const PoolFwd::Args<float>& x) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return pad::forward(x, s.c, run);
   for (int64_t image = 0; image < s.n; ++image)
     for (int64_t channel = 0; channel < s.c; ++channel)
       for (int64_t i = 0; i < s.oh(); ++i)
@@ -32,7 +34,7 @@ void run(const PoolFwd::Args<float>& x) {
           x.y[s.y_at(image, channel, i, j)] = output(x, image, channel, i, j);
 }
 
-KLAB_VARIANT(PoolFwd, {.run = run});
+KLAB_VARIANT(PoolFwd, {.run = run, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "harness/core/registrar.h"
+#include "kernels/common/pad/layers.h"
 #include "kernels/common/scratch.h"
 #include "kernels/common/simd.h"
 #include "reference/pool_fwd/pool_fwd.h"
@@ -46,11 +47,15 @@ void pool(const PoolFwd::Args<float>& x) {
 KLAB_SIMD_ONCE(pool);
 
 #if HWY_ONCE
-void run(const PoolFwd::Args<float>& x) { HWY_DYNAMIC_DISPATCH(pool)(x); }
+void run(const PoolFwd::Args<float>& x) {
+  if (x.shape.border != 0) return pad::forward(x, x.shape.c, run);
+  HWY_DYNAMIC_DISPATCH(pool)(x);
+}
 
 KLAB_VARIANT(PoolFwd, {.run = run,
                        .parent = "03_simd",
                        .tiles = {8, 16, 32},
+                       .needs = {"border"},
                        .expect = {.shape = {1, 64, 112, 112, 2, 2, 2, 2, 0, 0, 0, 0}, .over_parent = 1.5}});
 KLAB_SIMD_CLOSE();
 #endif

@@ -4,9 +4,10 @@
 // EXPECT    r·s loads for each output. NCHW with a stride of 2: lanes read every second float of a row, and the next column of
 //           the window reads the others from the same sectors.
 // NUMERICS  a maximum is exact; an average sums in float along rows, then divides.
-// NEEDS     nothing; both layouts.
+// NEEDS     nothing; both layouts. A border: device memory for a copy of the pictures with it.
 #include "harness/core/registrar.h"
 #include "kernels/common/cuda.h"
+#include "kernels/common/pad/layers_cuda.h"
 #include "reference/pool_fwd/pool_fwd.h"
 
 namespace klab {
@@ -34,13 +35,14 @@ __global__ void __launch_bounds__(kThreads)
 
 void run(const PoolFwd::Args<float>& x) {
   const PoolShape& s = x.shape;
+  if (s.border != 0) return pad::forward(x, s.c, run);
   const int64_t total = s.n * s.c * s.oh() * s.ow();
   if (total == 0) return;
   cuda::launch(outputs, dim3(unsigned((total + kThreads - 1) / kThreads)), dim3(kThreads), 0, s, x.x, x.y,
                total);
 }
 
-KLAB_VARIANT(PoolFwd, {.run = run, .tiles = {32}});
+KLAB_VARIANT(PoolFwd, {.run = run, .tiles = {32}, .needs = {"border"}});
 
 }  // namespace
 }  // namespace klab

@@ -14,22 +14,29 @@
 
 namespace klab::learning {
 
+/// Returns how many rows and columns a picture needs for windows of `side` pixels with `pad` pixels of a border in front.
+inline int64_t fewest_pixels(int64_t side, int64_t pad, int64_t border) {
+  const int64_t of_border = border == PadShape::reflect ? pad + 1 : border == PadShape::circular ? pad : 1;
+  return std::max(side - 2 * pad, of_border);
+}
+
 class Convolution : public Module {
  public:
-  /// Creates a layer with `to` output channels and kernels of taps², padded by `pad` zeros on each side, whose windows are
-  /// `stride` pixels apart.
+  /// Creates a layer with `to` output channels and kernels of taps², padded by `pad` pixels on each side, zeros or another `border`
+  /// (PadShape::reflect), whose windows are `stride` pixels apart.
   Convolution(Parameters& p, const std::string& name, const Dims& in, int64_t to, int64_t taps, int64_t pad,
-              int64_t stride = 1)
+              int64_t stride = 1, int64_t border = PadShape::zeros)
       : Module(name, in),
         to_(to),
         taps_(taps),
         pad_(pad),
         stride_(stride),
+        border_(border),
         weight_(p.add(name + ".weight", {}, true)),
         bias_(p.add(name + ".bias", {to}, false)) {
     if (in.size() != 3 || !shape(1).valid())
-      does_not_fit(
-          fmt::format("images [channels,rows,columns] of at least {0} rows and columns", taps - 2 * pad));
+      does_not_fit(fmt::format("images [channels,rows,columns] of at least {} rows and columns",
+                               fewest_pixels(taps, pad, border)));
     weight_.dims = shape(1).w_dims();
     out_ = {to, shape(1).oh(), shape(1).ow()};
   }
@@ -60,13 +67,15 @@ class Convolution : public Module {
             .pad_x = pad_,
             .dilation_y = 1,
             .dilation_x = 1,
-            .nhwc = 0};
+            .nhwc = 0,
+            .border = border_};
   }
-  int64_t to_, taps_, pad_, stride_;
+  int64_t to_, taps_, pad_, stride_, border_;
   Tensor &weight_, &bias_;
 };
 
-/// Puts a border of `pad` pixels around each picture, of a kind of pad2d_fwd (PadShape::reflect), for a layer that has none itself.
+/// Puts a border of `pad` pixels around each picture, of a kind of pad2d_fwd (PadShape::zeros), for a layer that has none itself: a
+/// pool in which zeros count.
 class Padding : public Module {
  public:
   Padding(Parameters&, const std::string& name, const Dims& in, int64_t pad, int64_t kind)
@@ -91,16 +100,16 @@ class Padding : public Module {
 };
 
 /// Takes the maximum or the average of squares of side² that are `stride` pixels apart, the first `pad` in front of the edge. What
-/// lies beyond the edge is left out.
+/// lies beyond the edge is left out, or counts where it is a `border` (PadShape::reflect).
 class Pool : public Module {
  public:
   enum class Kind : uint8_t { maximum, average };  // as in pool_fwd
   Pool(Parameters&, const std::string& name, const Dims& in, int64_t side, int64_t stride, Kind kind,
-       int64_t pad = 0)
-      : Module(name, in), side_(side), stride_(stride), pad_(pad), kind_(kind) {
+       int64_t pad = 0, int64_t border = 0)
+      : Module(name, in), side_(side), stride_(stride), pad_(pad), border_(border), kind_(kind) {
     if (in.size() != 3 || !shape(1).valid())
-      does_not_fit(
-          fmt::format("images [channels,rows,columns] of at least {0} rows and columns", side - 2 * pad));
+      does_not_fit(fmt::format("images [channels,rows,columns] of at least {} rows and columns",
+                               fewest_pixels(side, pad, border)));
     out_ = {in[0], shape(1).oh(), shape(1).ow()};
   }
   void forward(const Pass& pass, int64_t n, const float* x, float* y) const override {
@@ -123,9 +132,10 @@ class Pool : public Module {
             .pad_y = pad_,
             .pad_x = pad_,
             .kind = int64_t(kind_),
-            .nhwc = 0};
+            .nhwc = 0,
+            .border = border_};
   }
-  int64_t side_, stride_, pad_;
+  int64_t side_, stride_, pad_, border_;
   Kind kind_;
 };
 

@@ -133,19 +133,18 @@ void add(Network& net, Layer l, const std::string& name) {
     const Layer::Pad pad = l.take_pad(3, taps - 1);
     const int64_t stride = l.take(3, "stride", "its stride", 1, kLongestSide, 1);
     l.most_words(3);
-    const bool border = pad.kind.value_or(PadShape::zeros) != PadShape::zeros && pad.by > 0;
-    if (border) net.add<Padding>(name + "_pad", pad.by, *pad.kind);
-    net.add<Convolution>(name, to, taps, border ? 0 : pad.by, stride);
+    net.add<Convolution>(name, to, taps, pad.by, stride, pad.kind.value_or(PadShape::zeros));
   } else if (l.kind() == "pool" || l.kind() == "avgpool") {
     const int64_t given = l.take(1, "stride", "its stride", 1, kLongestSide, 0);
     const Layer::Pad pad = l.take_pad(1, kLongestSide);
     const int64_t side = l.whole(1, "its side", 1, kLongestSide, 2);
     l.most_words(2);
     if (pad.by >= side) l.fail(fmt::format("has a padding of {}: less than its side, {}", pad.by, side));
-    const bool border = pad.kind && pad.by > 0;
-    if (border) net.add<Padding>(name + "_pad", pad.by, *pad.kind);
+    const bool zeros = pad.kind == PadShape::zeros && pad.by > 0;
+    if (zeros) net.add<Padding>(name + "_pad", pad.by, PadShape::zeros);
     net.add<Pool>(name, side, given == 0 ? side : given,
-                  l.kind() == "pool" ? Pool::Kind::maximum : Pool::Kind::average, border ? 0 : pad.by);
+                  l.kind() == "pool" ? Pool::Kind::maximum : Pool::Kind::average, zeros ? 0 : pad.by,
+                  pad.kind.value_or(0));
   } else if (l.kind() == "dropout") {
     const double p = l.number(1, "its probability", 0, 0.99);
     l.most_words(2);
