@@ -122,7 +122,7 @@ TEST_F(LimitedRun, GrowsToTheMostWhileMemoryIsPlentiful) {
   fs::remove_all(folder);
   ASSERT_EQ(error_of_run(), "");
   const int64_t free = result.at("batch_samples");
-  o.memory = planned + 8 * kMega;
+  o.memory = planned + 2 * kMega;
   fs::remove_all(folder);
   ASSERT_EQ(error_of_run(), "");
   EXPECT_LT(result.at("batch_samples"), free);
