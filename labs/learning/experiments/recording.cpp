@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,10 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Returns the processor time of this process and of those that it has started and waited for, in seconds.
 double processor_time() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+  double seconds = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(who, &used);
+    for (const timeval& t : {used.ru_utime, used.ru_stime})
+      seconds += double(t.tv_sec) + 1e-6 * double(t.tv_usec);
+  }
+  return seconds;
 }
 
 std::string today() {
