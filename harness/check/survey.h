@@ -39,7 +39,7 @@ struct SurveyOptions {
   std::vector<int64_t> shape;  // the shape at which it failed; empty: unknown
   std::string inputs;          // Failure::inputs: the pattern that it names is tried more often
   bool watched = false;        // CUDA on the host: watch every access, since that is what found it
-  double seconds = 6;          // no further shape starts after this time of its thread, or three times as long
+  double seconds = 6;  // no further shape starts after this time of its thread, or three times as long
 };
 
 /// Runs the variant at the cheaper shapes of its check, each with two patterns of inputs, two alignments and, on the CPU,
