@@ -104,7 +104,8 @@ TEST_F(ReadFolder, NamesANumberTooLargeForADouble) {
   std::string text = document.dump();
   text.replace(text.find("0.7"), 3, "1e999");
   std::ofstream(path / "transforms_train.json") << text;
-  EXPECT_NE(error().find("transforms_train.json: holds a number too large"), std::string::npos) << error();
+  EXPECT_NE(error().find("transforms_train.json: as JSON it holds a number too large"), std::string::npos)
+      << error();
 }
 
 TEST_F(ReadFolder, ReadsEveryNumberOfChannels) {

@@ -33,9 +33,10 @@ std::string value_text(const json& value) {
 /// Returns whether a 4x4 matrix has 0 0 0 1 as its last column, and a last row that moves.
 bool is_transposed(const json& rows) {
   bool column = true, row = true;
+  for (const json& r : rows)
+    if (!r.is_array() || r.size() != 4) return false;
   for (size_t k = 0; k < 4; ++k) {
-    if (!rows[k].is_array() || rows[k].size() != 4 || !rows[k][3].is_number() || !rows[3][k].is_number())
-      return false;
+    if (!rows[k][3].is_number() || !rows[3][k].is_number()) return false;
     column = column && rows[k][3] == (k == 3 ? 1 : 0);
     row = row && rows[3][k] == (k == 3 ? 1 : 0);
   }
