@@ -183,7 +183,7 @@ std::string plan_text(const std::string& file) {
     return read_input(file);
   } catch (const std::runtime_error& e) {
     // A name, or a file: the message of read_input() begins with it.
-    throw Refused("plan " + file, "--plan", std::string(e.what()).substr(file.size() + 2) + " for --plan",
+    throw Refused("plan " + file, "plan", std::string(e.what()).substr(file.size() + 2),
                   "name a file, or one of \"best\", \"last\" and \"naive\"");
   }
 }
@@ -205,7 +205,7 @@ VariantIds plan_from_json(const std::string& text, const std::string& where, con
       continue;
     }
     if (!value.is_string())
-      throw Refused(where, '"' + excerpt(op) + '"',
+      throw Refused(where, op.empty() ? "\"\"" : excerpt(op),
                     fmt::format("\"{}\": {} is no variant id in quotes", excerpt(op), excerpt(value.dump())),
                     "`klab list OP` names them");
     ids[op] = value.get<std::string>();

@@ -66,7 +66,7 @@ TEST_F(Folder, PlansAreRefusedWithReasonAndRemedy) {
   EXPECT_TRUE(has(message("[1]"), "is JSON, but no object: write an object"));
   EXPECT_TRUE(has(message(R"({"adam": 3})"), "no variant id"));
   EXPECT_TRUE(has(verdict("no/such/plan.json", calls),
-                  "no such file for --plan: name a file, or one of \"best\", \"last\" and \"naive\""));
+                  "no such file: name a file, or one of \"best\", \"last\" and \"naive\""));
   EXPECT_EQ(message(R"({"adam": "adam.cpu.01_naive"})"), "accepted");
   EXPECT_EQ(message("{}"), "accepted");
 

@@ -75,7 +75,7 @@ Settings settings_from_json(const std::string& text, const std::string& where,
     const std::string other = elsewhere ? elsewhere(key) : "";
     const auto nearest = std::ranges::min_element(
         names, {}, [&](const std::string& name) { return edit_distance(key, name); });
-    throw Refused(where, '"' + excerpt(key) + '"', fmt::format("unknown key \"{}\"", excerpt(key)),
+    throw Refused(where, key.empty() ? "\"\"" : excerpt(key), fmt::format("unknown key \"{}\"", excerpt(key)),
                   other.empty() ? fmt::format("did you mean \"{}\"?", *nearest) : other);
   }
   Settings settings;

@@ -62,6 +62,8 @@ auto translated(const Concern& concern, Work&& work) {
   } catch (const Error&) {
     throw;
   } catch (const Refused& e) {
+    // Plans are files and names: which setting holds one is not known there.
+    if (e.field() == "plan") throw error_of(e.what(), concern);
     throw Error(e.what(), e.file(), e.field(), e.remedy());
   } catch (const NotFinite& e) {
     throw error_of(e.what(), {concern.file, "learning_rate", "lower \"learning_rate\" in the config"});
