@@ -43,6 +43,10 @@ if(KLAB_HAS_AVX2)
   target_compile_options(klab_here INTERFACE -march=haswell -maes -mpclmul)
   target_compile_definitions(klab_here INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()
+if(PROJECT_NAME STREQUAL "klab" AND PROJECT_IS_TOP_LEVEL)
+  # The linker's hash of a program would differ from commit to commit (tests/run.sh).
+  target_link_options(klab_flags INTERFACE $<BUILD_INTERFACE:LINKER:--build-id=none>)
+endif()
 if(KLAB_ASAN)
   # Little optimization and one of Highway's targets (KlabIsas.cmake).
   target_link_libraries(klab_flags INTERFACE klab_here)
