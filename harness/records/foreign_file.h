@@ -1,4 +1,4 @@
-// Recognizes a file that is something else than its name says, by its first bytes: a pointer of Git LFS, a saved page, an archive, a
+// Recognizes a file that is not what its name says, by its first bytes: a pointer of Git LFS, a saved page, an archive, a
 // picture of another format.
 #pragma once
 

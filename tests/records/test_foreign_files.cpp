@@ -1,4 +1,4 @@
-// Files that are something else than their name says, and JSON as people write it by hand: the message names what it is, where the
+// Files that are not what their name says, and JSON as people write it by hand: the message names what it is, where the
 // fault is, and what to do.
 // ctest: sanitized
 #include <gtest/gtest.h>
